@@ -155,8 +155,12 @@ lint:
 build-unit: $(UNIT_PROGS)
 build-san: $(UNIT_PROGS) $(SAN_PROGS)
 build-fuzz: $(FUZZ_PROGS)
-build-lint: $(B)/pvperf-shared
+build-lint: $(B)/pvperf-shared $(B)/pvperf
 build-rig: all
+
+# For tests/run-all: the value of a variable.
+print-%:
+	@echo $($*)
 
 ## install: install into $(DESTDIR)$(prefix)
 MANS1 := $(wildcard docs/man/*.1)
