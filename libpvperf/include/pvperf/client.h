@@ -28,7 +28,7 @@ extern "C" {
 #endif
 
 #define PVPERF_SOCKET_DEFAULT "/run/pvperf/pvperfd.sock"
-#define PVPERF_SOCKET_ENV     "PVPERFD_SOCKET"
+#define PVPERF_SOCKET_ENV "PVPERFD_SOCKET"
 
 #define PVPERF_NAME_LEN 128 /* with the final zero */
 
@@ -36,18 +36,18 @@ extern "C" {
  * A domain.  The name is clean: printable ASCII or UTF-8 bytes, no control
  * characters; "" if xenstore knows none.
  */
-#define PVPERF_DOMAIN_RUNNING   0   /* has run lately or waits for a CPU */
-#define PVPERF_DOMAIN_BLOCKED   1   /* waits for an event */
-#define PVPERF_DOMAIN_PAUSED    2
-#define PVPERF_DOMAIN_SHUTDOWN  3
-#define PVPERF_DOMAIN_DYING     4
+#define PVPERF_DOMAIN_RUNNING 0 /* has run lately or waits for a CPU */
+#define PVPERF_DOMAIN_BLOCKED 1 /* waits for an event */
+#define PVPERF_DOMAIN_PAUSED 2
+#define PVPERF_DOMAIN_SHUTDOWN 3
+#define PVPERF_DOMAIN_DYING 4
 
 struct pvperf_domain {
     uint16_t domid;
-    uint8_t state;              /* PVPERF_DOMAIN_* */
-    uint8_t hvm;                /* 1: HVM or PVH, 0: PV */
-    uint32_t nr_vcpus;          /* online */
-    uint64_t cpu_time;          /* ns, all vCPUs */
+    uint8_t state;     /* PVPERF_DOMAIN_* */
+    uint8_t hvm;       /* 1: HVM or PVH, 0: PV */
+    uint32_t nr_vcpus; /* online */
+    uint64_t cpu_time; /* ns, all vCPUs */
     uint8_t uuid[16];
     char name[PVPERF_NAME_LEN];
 };
@@ -77,14 +77,14 @@ void pvperf_client_close(struct pvperf_client *c);
 
 struct pvperf_status_session {
     uint32_t session;
-    uint8_t state;              /* PVPERF_SESSION_* */
-    uint8_t flags;              /* PVPERF_SESSION_FLAG_* */
-    uint8_t connected;          /* its client is there */
-    uint8_t foreign;            /* made by somebody else than pvperfd */
-    int32_t pid;                /* of the owner; 0: not known */
+    uint8_t state;     /* PVPERF_SESSION_* */
+    uint8_t flags;     /* PVPERF_SESSION_FLAG_* */
+    uint8_t connected; /* its client is there */
+    uint8_t foreign;   /* made by somebody else than pvperfd */
+    int32_t pid;       /* of the owner; 0: not known */
     uint32_t uid;
-    int64_t since;              /* seconds of the wall clock; 0: not known */
-    char command[64];           /* the owner's, clean; "": not known */
+    int64_t since;    /* seconds of the wall clock; 0: not known */
+    char command[64]; /* the owner's, clean; "": not known */
     uint16_t nr_events;
     struct pvperf_event events[PVPERF_MAX_EVENTS];
     struct pvperf_counts total;
@@ -92,8 +92,8 @@ struct pvperf_status_session {
 
 struct pvperf_status {
     char daemon_version[32];
-    int32_t host_rc;            /* 0: @query is valid; else a negative errno */
-    char host_error[256];       /* and the reason */
+    int32_t host_rc;      /* 0: @query is valid; else a negative errno */
+    char host_error[256]; /* and the reason */
     struct pvperf_query query;
     uint32_t nr_sessions;
     struct pvperf_status_session sessions[PVPERF_MAX_SESSIONS];
@@ -111,15 +111,15 @@ int pvperf_client_domains(struct pvperf_client *c, struct pvperf_domain **list,
 /* Where the bytes of a stream come from: a vCPU or (DOMID_IDLE) a CPU. */
 struct pvperf_client_ring {
     uint64_t serial;
-    uint16_t domid;             /* PVPERF_DOMID_IDLE: a CPU's ring */
-    uint16_t vcpu;              /* or the CPU */
+    uint16_t domid; /* PVPERF_DOMID_IDLE: a CPU's ring */
+    uint16_t vcpu;  /* or the CPU */
     uint8_t uuid[16];
     char name[PVPERF_NAME_LEN];
 };
 
-#define PVPERF_DOMAIN_EVENT_NEW   1 /* joined the session */
-#define PVPERF_DOMAIN_EVENT_GONE  2 /* was destroyed */
-#define PVPERF_DOMAIN_EVENT_NAME  3 /* has another name now */
+#define PVPERF_DOMAIN_EVENT_NEW 1  /* joined the session */
+#define PVPERF_DOMAIN_EVENT_GONE 2 /* was destroyed */
+#define PVPERF_DOMAIN_EVENT_NAME 3 /* has another name now */
 
 /* Any may be NULL.  Arguments live until the callback returns. */
 struct pvperf_client_ops {
@@ -134,8 +134,8 @@ struct pvperf_client_ops {
     void (*lost)(void *user, const struct pvperf_client_ring *ring,
                  const struct pvperf_lost *lost);
     /* @event: PVPERF_DOMAIN_EVENT_*; @left: domains still in the session. */
-    void (*domain)(void *user, unsigned int event,
-                   const struct pvperf_domain *domain, unsigned int left);
+    void (*domain)(void *user, unsigned int event, const struct pvperf_domain *domain,
+                   unsigned int left);
     /* About once a second while the session runs. */
     void (*counts)(void *user, const struct pvperf_session_counts *counts);
     /* After stop: all samples have been delivered, counts are final. */
@@ -144,23 +144,22 @@ struct pvperf_client_ops {
     void (*notice)(void *user, const char *text);
 };
 
-void pvperf_client_set_ops(struct pvperf_client *c,
-                           const struct pvperf_client_ops *ops, void *user);
+void pvperf_client_set_ops(struct pvperf_client *c, const struct pvperf_client_ops *ops,
+                           void *user);
 
 struct pvperf_request {
     const struct pvperf_event *events;
-    unsigned int nr_events;     /* 1 to PVPERF_MAX_EVENTS */
-    uint8_t flags;              /* PVPERF_SESSION_FLAG_* */
-    uint8_t ring_order;         /* data pages of a ring, log2 */
-    uint8_t max_stack;          /* 0 without FLAG_CALLCHAIN */
-    const uint16_t *domids;     /* may be NULL with FLAG_ALL or FLAG_XEN */
+    unsigned int nr_events; /* 1 to PVPERF_MAX_EVENTS */
+    uint8_t flags;          /* PVPERF_SESSION_FLAG_* */
+    uint8_t ring_order;     /* data pages of a ring, log2 */
+    uint8_t max_stack;      /* 0 without FLAG_CALLCHAIN */
+    const uint16_t *domids; /* may be NULL with FLAG_ALL or FLAG_XEN */
     size_t nr_domids;
-    const char *command;        /* shown in status; NULL: the program's name */
+    const char *command; /* shown in status; NULL: the program's name */
 };
 
 /* Make a stopped session with these domains. */
-int pvperf_client_open(struct pvperf_client *c,
-                       const struct pvperf_request *req,
+int pvperf_client_open(struct pvperf_client *c, const struct pvperf_request *req,
                        struct pvperf_err *err);
 /* Its id, 0 if none. */
 uint32_t pvperf_client_session(const struct pvperf_client *c);
@@ -175,8 +174,7 @@ int pvperf_client_detach(struct pvperf_client *c, struct pvperf_err *err);
  * stop, deliver everything up to and with end(), detach.  -ETIMEDOUT if that
  * takes longer than @timeout_ms; the session is destroyed then as well.
  */
-int pvperf_client_finish(struct pvperf_client *c, int timeout_ms,
-                         struct pvperf_err *err);
+int pvperf_client_finish(struct pvperf_client *c, int timeout_ms, struct pvperf_err *err);
 
 /* ---- Event loop -------------------------------------------------------- */
 
@@ -194,8 +192,7 @@ int pvperf_client_fd(const struct pvperf_client *c);
 int pvperf_client_process(struct pvperf_client *c, struct pvperf_err *err);
 
 /* Wait up to @timeout_ms (-1: for ever) for something, then process it. */
-int pvperf_client_wait(struct pvperf_client *c, int timeout_ms,
-                       struct pvperf_err *err);
+int pvperf_client_wait(struct pvperf_client *c, int timeout_ms, struct pvperf_err *err);
 
 /* How long to try to reconnect; default 10000. */
 void pvperf_client_set_reconnect(struct pvperf_client *c, int timeout_ms);

@@ -44,8 +44,7 @@ const char *pvperf_host_backend_name(unsigned int backend);
  * the new id.
  */
 int pvperf_host_session_create(struct pvperf_host *host,
-                               struct pvperf_session_create *req,
-                               struct pvperf_err *err);
+                               struct pvperf_session_create *req, struct pvperf_err *err);
 int pvperf_host_session_destroy(struct pvperf_host *host, uint32_t session,
                                 struct pvperf_err *err);
 int pvperf_host_session_start(struct pvperf_host *host, uint32_t session,
@@ -53,23 +52,20 @@ int pvperf_host_session_start(struct pvperf_host *host, uint32_t session,
 int pvperf_host_session_stop(struct pvperf_host *host, uint32_t session,
                              struct pvperf_err *err);
 int pvperf_host_session_info(struct pvperf_host *host, uint32_t session,
-                             struct pvperf_session_info *out,
-                             struct pvperf_err *err);
+                             struct pvperf_session_info *out, struct pvperf_err *err);
 /* The session in a slot, 0 to PVPERF_MAX_SESSIONS - 1; -ENOENT: none. */
 int pvperf_host_session_at(struct pvperf_host *host, unsigned int slot,
-                           struct pvperf_session_info *out,
+                           struct pvperf_session_info *out, struct pvperf_err *err);
+int pvperf_host_domain_add(struct pvperf_host *host, uint32_t session, uint16_t domid,
                            struct pvperf_err *err);
-int pvperf_host_domain_add(struct pvperf_host *host, uint32_t session,
-                           uint16_t domid, struct pvperf_err *err);
-int pvperf_host_domain_del(struct pvperf_host *host, uint32_t session,
-                           uint16_t domid, struct pvperf_err *err);
+int pvperf_host_domain_del(struct pvperf_host *host, uint32_t session, uint16_t domid,
+                           struct pvperf_err *err);
 
 /* Rings.  -ENOENT: no ring with that index. */
-int pvperf_host_ring_info(struct pvperf_host *host, uint32_t session,
-                          uint32_t index, struct pvperf_ring_info *out,
-                          struct pvperf_err *err);
-int pvperf_host_ring_release(struct pvperf_host *host, uint32_t session,
-                             uint32_t index, struct pvperf_err *err);
+int pvperf_host_ring_info(struct pvperf_host *host, uint32_t session, uint32_t index,
+                          struct pvperf_ring_info *out, struct pvperf_err *err);
+int pvperf_host_ring_release(struct pvperf_host *host, uint32_t session, uint32_t index,
+                             struct pvperf_err *err);
 
 /* A mapped ring; see pvperf_consumer_new() in ring.h for what to do with it. */
 struct pvperf_ring_map {
@@ -78,20 +74,17 @@ struct pvperf_ring_map {
     uint32_t data_size;
 };
 
-int pvperf_host_ring_map(struct pvperf_host *host,
-                         const struct pvperf_ring_info *info,
+int pvperf_host_ring_map(struct pvperf_host *host, const struct pvperf_ring_info *info,
                          struct pvperf_ring_map *out, struct pvperf_err *err);
 /* Takes a map from pvperf_host_ring_map(), or zeroes. */
-void pvperf_host_ring_unmap(struct pvperf_host *host,
-                            struct pvperf_ring_map *map);
+void pvperf_host_ring_unmap(struct pvperf_host *host, struct pvperf_ring_map *map);
 
 /*
  * Wake-up: bind VIRQ_PVPERF.  The fd, which belongs to @host, is readable
  * after a ring has passed its watermark; call _ack() then, and look at all
  * rings after it.  -EEXIST: another consumer has bound it.
  */
-int pvperf_host_virq_open(struct pvperf_host *host, int *fd,
-                          struct pvperf_err *err);
+int pvperf_host_virq_open(struct pvperf_host *host, int *fd, struct pvperf_err *err);
 int pvperf_host_virq_ack(struct pvperf_host *host, struct pvperf_err *err);
 
 #ifdef __cplusplus

@@ -29,16 +29,15 @@ struct pvperf_consumer;
  * them mapped until pvperf_consumer_free()), which must be the one of @info.
  * It goes on at the tail that the last consumer left.
  */
-int pvperf_consumer_new(struct pvperf_consumer **out,
-                        struct pvperf_ring *header, const void *data,
-                        const struct pvperf_ring_info *info,
+int pvperf_consumer_new(struct pvperf_consumer **out, struct pvperf_ring *header,
+                        const void *data, const struct pvperf_ring_info *info,
                         struct pvperf_err *err);
 void pvperf_consumer_free(struct pvperf_consumer *c);
 
 struct pvperf_span {
-    uint64_t position;  /* of the first byte, counted since the ring was made */
-    const void *bytes;  /* in the ring: valid until it is advanced over them */
-    size_t len;         /* whole records, a multiple of 8 */
+    uint64_t position; /* of the first byte, counted since the ring was made */
+    const void *bytes; /* in the ring: valid until it is advanced over them */
+    size_t len;        /* whole records, a multiple of 8 */
 };
 
 /*
@@ -47,9 +46,8 @@ struct pvperf_span {
  * -EBADMSG if the ring's head cannot be: the ring is then of no more use.
  * What is left behind the span needs another call.
  */
-#define PVPERF_RECORD_MAX 2040  /* 255 words of 8 bytes */
-int pvperf_consumer_peek(struct pvperf_consumer *c, size_t max,
-                         struct pvperf_span *span);
+#define PVPERF_RECORD_MAX 2040 /* 255 words of 8 bytes */
+int pvperf_consumer_peek(struct pvperf_consumer *c, size_t max, struct pvperf_span *span);
 
 /*
  * Give the first @len bytes of the last span back to Xen.  -EINVAL: more
@@ -80,12 +78,12 @@ struct pvperf_decoder_ops {
 
 struct pvperf_decoder_stats {
     uint64_t samples;
-    uint64_t lost;          /* sum of the LOST records */
-    uint64_t unknown;       /* records of types this library does not know */
-    uint64_t gaps;          /* bytes missing between two feeds */
-    uint64_t duplicates;    /* bytes fed again, dropped */
-    uint64_t corrupt;       /* bytes skipped for not being records */
-    uint64_t no_context;    /* samples without a CONTEXT before them */
+    uint64_t lost;       /* sum of the LOST records */
+    uint64_t unknown;    /* records of types this library does not know */
+    uint64_t gaps;       /* bytes missing between two feeds */
+    uint64_t duplicates; /* bytes fed again, dropped */
+    uint64_t corrupt;    /* bytes skipped for not being records */
+    uint64_t no_context; /* samples without a CONTEXT before them */
 };
 
 /*
@@ -93,8 +91,7 @@ struct pvperf_decoder_stats {
  * @domid and @vcpu are the ring's: they name the samples before the first
  * CONTEXT.  Either operation may be NULL.
  */
-int pvperf_decoder_new(struct pvperf_decoder **out,
-                       const struct pvperf_event *events,
+int pvperf_decoder_new(struct pvperf_decoder **out, const struct pvperf_event *events,
                        unsigned int nr_events, uint16_t domid, uint16_t vcpu,
                        const struct pvperf_decoder_ops *ops, void *user);
 void pvperf_decoder_free(struct pvperf_decoder *d);
@@ -109,8 +106,8 @@ void pvperf_decoder_free(struct pvperf_decoder *d);
  * context is forgotten, and the next feed is decoded again from its first
  * byte.  So corruption costs at most the span it stands in.
  */
-int pvperf_decoder_feed(struct pvperf_decoder *d, uint64_t position,
-                        const void *bytes, size_t len, uint64_t *bad);
+int pvperf_decoder_feed(struct pvperf_decoder *d, uint64_t position, const void *bytes,
+                        size_t len, uint64_t *bad);
 
 void pvperf_decoder_stats(const struct pvperf_decoder *d,
                           struct pvperf_decoder_stats *out);
