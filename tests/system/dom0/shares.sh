@@ -1,0 +1,63 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# variants: release debug
+# A workload whose shares are known, profiled through the whole chain: its two
+# functions, its kernel and Xen by name, and its time against Xen's own account.
+. ./lib.sh
+
+need "the daemon starts" daemon_start
+need "a domain runs the workload" guest shares -- /work/shares
+need "the workload runs" domu_wait shares "shares: running"
+
+before=$(xenstat_ns shares)
+need "record for 20 s" pvperf record -q -d shares -e timer -F 997 --duration 20 \
+    --program shares=$WORK/shares -o $OUT/shares.data
+after=$(xenstat_ns shares)
+
+check "every overflow is in the file or counted as lost" counts_add_up $OUT/shares.data
+samples $OUT/shares.data >$OUT/shares.txt
+pvperf report -i $OUT/shares.data >$OUT/report.txt
+
+# Of n samples in the two functions, seventy() has a binomial share: its
+# standard deviation is sqrt(0.7 * 0.3 / n). Four of them, and a half percent
+# for the frame of the functions, which is not 7 : 3.
+known_shares() {
+    awk '{ if ($8 == "seventy") a++; else if ($8 == "thirty") b++ }
+        END {
+            n = a + b
+            if (n < 5000) { print "only " n + 0 " samples in the two"; exit 1 }
+            share = a / n; bound = 4 * sqrt(0.21 / n) + 0.005
+            printf "share %.4f of %d samples, bound %.4f\n", share, n, bound
+            exit !(share > 0.7 - bound && share < 0.7 + bound)
+        }' $OUT/shares.txt
+}
+check "seventy() has 70 % of the two within the binomial bound" known_shares
+known_shares | sed 's/^/  # /'
+
+# What Xen charged the domain and what the sampler saw of it are the same time.
+# The timer's rate is 997 a second; xl reads before and after the session, so
+# allow 5 %.
+same_time() {
+    n=$(grep -c . $OUT/shares.txt)
+    echo "$before $after $n" | awk '{
+        charged = ($2 - $1) / 1e9; seen = $3 / 997
+        printf "charged %.2f s, seen %.2f s\n", charged, seen
+        exit !(seen > 0.92 * charged && seen < 1.05 * charged) }'
+}
+check "the samples make up the CPU time that Xen charged" same_time
+same_time | sed 's/^/  # /'
+
+one_mode() {
+    awk -v mode="$1" '$6 == mode && $8 !~ /^\[unknown\]/ { print $8 }' $OUT/shares.txt |
+        sort | uniq -c | sort -rn | head -n 5 >$LOGS/mode.txt
+    cat $LOGS/mode.txt
+    [ -s $LOGS/mode.txt ]
+}
+check "kernel samples have the names of kernel functions" one_mode kernel
+check "hypervisor samples have the names of Xen's functions" one_mode hypervisor
+check "no sample is of another domain" awk '$2 != "shares" { exit 1 }' $OUT/shares.txt
+check "the report names both functions" sh -c "grep -q seventy $OUT/report.txt && grep -q thirty $OUT/report.txt"
+check "perf's samples carry the guest's page-table base" sh -c \
+    "pvperf script --fields mode,pt -i $OUT/shares.data | awk '\$1 == \"user\" && \$2 != \"0x0\" { n++ } END { exit !n }'"
+daemon_stop
+finish
