@@ -86,6 +86,7 @@ struct pvperf_status_session {
     int64_t since;    /* seconds of the wall clock; 0: not known */
     char command[64]; /* the owner's, clean; "": not known */
     uint16_t nr_events;
+    uint16_t reserved[3];
     struct pvperf_event events[PVPERF_MAX_EVENTS];
     struct pvperf_counts total;
 };
@@ -113,6 +114,7 @@ struct pvperf_client_ring {
     uint64_t serial;
     uint16_t domid; /* PVPERF_DOMID_IDLE: a CPU's ring */
     uint16_t vcpu;  /* or the CPU */
+    uint32_t reserved;
     uint8_t uuid[16];
     char name[PVPERF_NAME_LEN];
 };
