@@ -20,11 +20,11 @@ DOM0_LIBRARIES=(libc.so.6 libm.so.6 libpthread.so.0 libdl.so.2 librt.so.1
 
 kernel_package() {
     apt-cache depends linux-image-amd64 2>/dev/null |
-        awk '/Depends: linux-image-6/ { print $2; exit }'
+        awk '/Depends: linux-image-6/ && !found++ { print $2 }'
 }
 
 kernel_version() {
-    apt-cache show "$1" 2>/dev/null | awk '/^Version:/ { print $2; exit }'
+    apt-cache show "$1" 2>/dev/null | awk '/^Version:/ && !found++ { print $2 }'
 }
 
 images_key() {
@@ -57,7 +57,7 @@ copy_into() {
 copy_libraries() {
     local name path
     for name in "${DOM0_LIBRARIES[@]}"; do
-        path=$(ldconfig -p | awk -v n="$name" '$1 == n && /x86-64/ { print $NF; exit }')
+        path=$(ldconfig -p | awk -v n="$name" '$1 == n && /x86-64/ && !found++ { print $NF }')
         [ -n "$path" ] || rig_die "library $name is missing; run tests/rig/deps.sh"
         copy_into "$1" "$path"
     done

@@ -50,7 +50,7 @@ add_source_entry() {
     read -r uri release < <(apt-get indextargets \
         --format '$(CREATED_BY) $(LABEL) $(COMPONENT) $(REPO_URI) $(RELEASE)' |
         awk '$1 == "Packages" && $2 == "Debian" && $3 == "main" &&
-             $5 !~ /-(updates|backports|security)/ { print $4, $5; exit }') || true
+             $5 !~ /-(updates|backports|security)/ && !found++ { print $4, $5 }') || true
     [ -n "${release:-}" ] ||
         rig_die "no apt source for Debian's main archive found; add one to /etc/apt"
     echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]" \
