@@ -6,6 +6,7 @@
 #   dom0_daemon/pvperfd/Makefile.inc  PVPERFD_SRCS, PVPERFD_PKGS
 #   tests/unit/Makefile.inc           unit tests; tests/unit/core.mk the core's
 #   tests/fuzz/Makefile.inc           FUZZ_PROGS and their rules
+#   tests/workloads/Makefile.inc, tests/system/Makefile.inc  what the rig's tests use
 
 VERSION := 0.1.0
 SOMAJOR := 0
@@ -28,7 +29,7 @@ B          := build
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Werror
 HARDEN := -fstack-protector-strong -fstack-clash-protection -D_FORTIFY_SOURCE=2
 HARDEN_LD := -Wl,-z,relro,-z,now -Wl,-z,noexecstack
-INCLUDES := -I$(B)/include -Ilibpvperf/include -Ixen_patches/xen/include
+INCLUDES := -I$(B)/include -Ilibpvperf/include
 CFLAGS ?= -O2 -g
 BASE_CFLAGS := -std=gnu11 $(WARN) -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 \
 	-DPVPERF_VERSION='"$(VERSION)"' $(INCLUDES)
@@ -43,6 +44,9 @@ LIBPVPERF_SRCS := $(wildcard libpvperf/src/*.c)
 LIBPVPERF_PKGS := xencall xenforeignmemory xenevtchn xenstore xentoollog libdw libelf
 PVPERFD_SRCS := $(wildcard dom0_daemon/pvperfd/*.c)
 PVPERFD_PKGS :=
+# The ABI header has one home; the library's users know it by this name.
+ABI_H := $(B)/include/pvperf/abi.h
+
 -include libpvperf/Makefile.inc
 -include dom0_daemon/pvperfd/Makefile.inc
 PVPERF_SRCS := $(wildcard dom0_daemon/pvperf/*.c)
@@ -79,6 +83,10 @@ deps:
 .PHONY: all
 all: $(LIB_A) $(B)/libpvperf.so $(B)/libpvperf.pc $(B)/pvperfd $(B)/pvperf
 
+$(ABI_H): xen_patches/xen/include/public/pvperf.h
+	@mkdir -p $(@D)
+	cp $< $@
+
 $(LIB_A): $(LIBPVPERF_OBJS)
 	@rm -f $@
 	$(AR) rcs $@ $^
@@ -110,7 +118,7 @@ $(B)/pvperf-shared: $(PVPERF_OBJS) $(B)/libpvperf.so
 	$(CC) -pie $(LDFLAGS) $(HARDEN_LD) -o $@ $(PVPERF_OBJS) -L$(B) -lpvperf \
 		-Wl,-rpath-link,$(B)
 
-$(B)/obj/%.o: %.c Makefile
+$(B)/obj/%.o: %.c Makefile | $(ABI_H)
 	@mkdir -p $(@D)
 	$(CC) $(BASE_CFLAGS) $(CFLAGS) $(CPPFLAGS) $(HARDEN) -fPIC -fvisibility=default \
 		$(LIB_CFLAGS) $(DEPFLAGS) -c -o $@ $<
@@ -118,6 +126,8 @@ $(B)/obj/%.o: %.c Makefile
 FUZZ_SECONDS ?= 15
 include tests/unit/Makefile.inc
 -include tests/fuzz/Makefile.inc
+-include tests/workloads/Makefile.inc
+-include tests/system/Makefile.inc
 
 ## demo: boot the real Xen, profile a domU from dom0, print the report
 .PHONY: demo
@@ -155,8 +165,8 @@ lint:
 build-unit: $(UNIT_PROGS)
 build-san: $(UNIT_PROGS) $(SAN_PROGS)
 build-fuzz: $(FUZZ_PROGS)
-build-lint: $(B)/pvperf-shared $(B)/pvperf
-build-rig: all
+build-lint: $(ABI_H) $(B)/pvperf-shared $(B)/pvperf
+build-rig: all $(if $(wildcard tests/system/Makefile.inc),payload)
 
 # For tests/run-all: the value of a variable.
 print-%:
@@ -179,7 +189,7 @@ install: all
 	ln -sf libpvperf.so.$(VERSION) $(DESTDIR)$(libdir)/libpvperf.so.$(SOMAJOR)
 	ln -sf libpvperf.so.$(SOMAJOR) $(DESTDIR)$(libdir)/libpvperf.so
 	$(INSTALL) -m 644 $(B)/libpvperf.pc $(DESTDIR)$(libdir)/pkgconfig/
-	$(INSTALL) -m 644 libpvperf/include/pvperf/*.h $(DESTDIR)$(includedir)/pvperf/
+	$(INSTALL) -m 644 libpvperf/include/pvperf/*.h $(ABI_H) $(DESTDIR)$(includedir)/pvperf/
 	$(INSTALL) -m 644 $(MANS1) $(DESTDIR)$(mandir)/man1/
 	$(if $(MANS3),$(INSTALL) -m 644 $(MANS3) $(DESTDIR)$(mandir)/man3/)
 	$(INSTALL) -m 644 $(MANS8) $(DESTDIR)$(mandir)/man8/
