@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # Build the patched hypervisor and print the cache directory that holds it:
-# xen (multiboot image), xen-syms, config, build.log.
+# xen (multiboot image), xen-syms, xen-syms.small (without debug information,
+# as dom0 gets it), config, build.log.
 #   build-xen.sh release|debug|stock     stock: Debian's Xen without our patches
 set -euo pipefail
 . "$(dirname "$0")/common.sh"
@@ -85,6 +86,7 @@ if [ ! -d "$out" ]; then
     mkdir "$tmp/out"
     cp "$tmp/src/xen/xen" "$tmp/src/xen/xen-syms" "$tmp/build.log" "$tmp/out/"
     cp "$tmp/src/xen/.config" "$tmp/out/config"
+    strip --strip-debug -o "$tmp/out/xen-syms.small" "$tmp/out/xen-syms"
     mv "$tmp/out" "$out"
 fi
 touch "$out"

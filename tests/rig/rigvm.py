@@ -200,8 +200,11 @@ class Machine:
                     return
                 if not data:
                     return
-                stream.write(data)
-                stream.flush()
+                try:
+                    stream.write(data)
+                    stream.flush()
+                except OSError:
+                    pass    # our reader is gone; dom0 must not block for it
         thread = threading.Thread(target=copy, daemon=True)
         thread.start()
         self.pumps.append(thread)
