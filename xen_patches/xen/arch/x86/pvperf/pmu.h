@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * pmu.h: between the arbiter (pmu.c) and a back end (intel.c).
+ *
+ * Counters are numbered: general ones from 0, fixed ones from PMU_FIXED.
+ */
+#ifndef __X86_PVPERF_PMU_H__
+#define __X86_PVPERF_PMU_H__
+
+#include "../../../common/pvperf/private.h"
+
+#define PMU_FIXED    32
+#define PMU_COUNTERS 64
+
+struct pmu_ops {
+    /* 0, -EINVAL or -ENOENT */
+    int (*check)(const struct pvperf_event *event);
+    /* A counter for the event that is not in taken, or -1. */
+    int (*assign)(const struct pvperf_event *event, uint64_t taken);
+
+    /* The rest: on the CPU, interrupts off. */
+
+    /* Stop all counters, forget old overflows. */
+    void (*reset)(void);
+    /* Program a counter; it counts once resume() says so. */
+    void (*start)(unsigned int counter, const struct pvperf_event *event);
+    void (*stop)(unsigned int counter);
+    /* The counter is to overflow after so many events. */
+    void (*arm)(unsigned int counter, uint64_t events);
+    void (*pause)(void);
+    /* Overflows since the last call, acknowledged. */
+    uint64_t (*overflows)(void);
+    void (*resume)(uint64_t counters);
+    uint64_t max_events;        /* longest distance for arm() */
+};
+
+/* NULL if this host's PMU is not known to the back end; fills pvp_pmu. */
+const struct pmu_ops *pvp_intel_probe(void);
+
+#endif /* __X86_PVPERF_PMU_H__ */
+
+/*
+ * Local variables:
+ * mode: C
+ * c-file-style: "BSD"
+ * c-basic-offset: 4
+ * tab-width: 4
+ * indent-tabs-mode: nil
+ * End:
+ */
