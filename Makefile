@@ -35,6 +35,10 @@ BASE_CFLAGS := -std=gnu11 $(WARN) -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 \
 	-DPVPERF_VERSION='"$(VERSION)"' $(INCLUDES)
 DEPFLAGS = -MMD -MP
 
+# V=1 shows whole commands.
+Q := $(if $(filter 1,$(V)),,@)
+say = $(if $(Q),@printf '  %-7s %s\n' '$(1)' '$@')
+
 # `all` must be the first target, whatever the included files define.
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -72,7 +76,7 @@ LIB_SO := $(B)/libpvperf.so.$(VERSION)
 help:
 	@sed -n 's/^## \([a-z-]*\): /  \1\t/p' Makefile | expand -t 16
 	@echo
-	@echo 'Variables: prefix=$(prefix) DESTDIR= CC=$(CC) CFLAGS="$(CFLAGS)" FUZZ_SECONDS=$(FUZZ_SECONDS)'
+	@echo 'Variables: prefix=$(prefix) DESTDIR= CC=$(CC) CFLAGS="$(CFLAGS)" V=1 FUZZ_SECONDS=$(FUZZ_SECONDS)'
 
 ## deps: install what building, the demo and the tests need (Debian 12, as root)
 .PHONY: deps
@@ -85,42 +89,48 @@ all: $(LIB_A) $(B)/libpvperf.so $(B)/libpvperf.pc $(B)/pvperfd $(B)/pvperf
 
 $(ABI_H): xen_patches/xen/include/public/pvperf.h
 	@mkdir -p $(@D)
-	cp $< $@
+	@cp $< $@
 
 $(LIB_A): $(LIBPVPERF_OBJS)
+	$(call say,AR)
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(Q)$(AR) rcs $@ $^
 
 $(LIB_SO): $(LIBPVPERF_OBJS) libpvperf/libpvperf.map
-	$(CC) -shared $(LDFLAGS) $(HARDEN_LD) -Wl,-soname,libpvperf.so.$(SOMAJOR) \
+	$(call say,LINK)
+	$(Q)$(CC) -shared $(LDFLAGS) $(HARDEN_LD) -Wl,-soname,libpvperf.so.$(SOMAJOR) \
 		-Wl,--version-script=libpvperf/libpvperf.map -Wl,--no-undefined \
 		-o $@ $(LIBPVPERF_OBJS) $(LIB_LIBS)
 
 $(B)/libpvperf.so: $(LIB_SO)
-	ln -sf libpvperf.so.$(VERSION) $(B)/libpvperf.so.$(SOMAJOR)
-	ln -sf libpvperf.so.$(SOMAJOR) $@
+	@ln -sf libpvperf.so.$(VERSION) $(B)/libpvperf.so.$(SOMAJOR)
+	@ln -sf libpvperf.so.$(SOMAJOR) $@
 
 $(B)/libpvperf.pc: libpvperf/libpvperf.pc.in Makefile
 	@mkdir -p $(@D)
-	sed -e 's|@prefix@|$(prefix)|g' -e 's|@exec_prefix@|$(exec_prefix)|g' \
+	@sed -e 's|@prefix@|$(prefix)|g' -e 's|@exec_prefix@|$(exec_prefix)|g' \
 		-e 's|@libdir@|$(libdir)|g' -e 's|@includedir@|$(includedir)|g' \
 		-e 's|@VERSION@|$(VERSION)|g' -e 's|@version@|$(VERSION)|g' $< >$@
 
 # The programs carry the library in them: one file to copy into a dom0.
 $(B)/pvperfd: $(PVPERFD_OBJS) $(LIB_A)
-	$(CC) -pie $(LDFLAGS) $(HARDEN_LD) -o $@ $^ $(PVPERFD_LIBS) $(LIB_LIBS)
+	$(call say,LINK)
+	$(Q)$(CC) -pie $(LDFLAGS) $(HARDEN_LD) -o $@ $^ $(PVPERFD_LIBS) $(LIB_LIBS)
 
 $(B)/pvperf: $(PVPERF_OBJS) $(LIB_A)
-	$(CC) -pie $(LDFLAGS) $(HARDEN_LD) -o $@ $^ $(LIB_LIBS)
+	$(call say,LINK)
+	$(Q)$(CC) -pie $(LDFLAGS) $(HARDEN_LD) -o $@ $^ $(LIB_LIBS)
 
 # Links only if the command keeps to what the library exports.
 $(B)/pvperf-shared: $(PVPERF_OBJS) $(B)/libpvperf.so
-	$(CC) -pie $(LDFLAGS) $(HARDEN_LD) -o $@ $(PVPERF_OBJS) -L$(B) -lpvperf \
+	$(call say,LINK)
+	$(Q)$(CC) -pie $(LDFLAGS) $(HARDEN_LD) -o $@ $(PVPERF_OBJS) -L$(B) -lpvperf \
 		-Wl,-rpath-link,$(B)
 
 $(B)/obj/%.o: %.c Makefile | $(ABI_H)
 	@mkdir -p $(@D)
-	$(CC) $(BASE_CFLAGS) $(CFLAGS) $(CPPFLAGS) $(HARDEN) -fPIC -fvisibility=default \
+	$(call say,CC)
+	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) $(CPPFLAGS) $(HARDEN) -fPIC -fvisibility=default \
 		$(LIB_CFLAGS) $(DEPFLAGS) -c -o $@ $<
 
 FUZZ_SECONDS ?= 15

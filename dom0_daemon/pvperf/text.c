@@ -46,14 +46,14 @@ const char *text_suggest(const char *word, const char *const *words)
 {
     const char *best = NULL;
     unsigned int best_distance = 0, distance;
-    size_t len = strlen(word);
+    size_t len = strlen(word), limit = 1 + len / 4;
 
-    if (len < 2)
+    if (len < 2 || len > WORD_MAX)
         return NULL;
     for (; *words; words++) {
         /* The beginning of a longer word is nearer than any misspelling. */
         distance = !strncmp(word, *words, len) ? 1 : text_distance(word, *words);
-        if (distance <= 1 + len / 4 && (!best || distance < best_distance)) {
+        if (distance <= limit && (!best || distance < best_distance)) {
             best = *words;
             best_distance = distance;
         }
