@@ -324,7 +324,10 @@ static int on_control(const struct request *rq, unsigned int type)
         reply(rq, 0, "");
         return 0;
     }
-    rc = type == PVPERF_MSG_START ? session_start(s, &err) : session_stop(s, &err);
+    if (type == PVPERF_MSG_START)
+        rc = session_start(s, &err);
+    else
+        rc = session_stop(s, rq->sv->domains, rq->sv->nr_domains, &err);
     reply(rq, rc, err.text);
     return 0;
 }

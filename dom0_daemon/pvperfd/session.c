@@ -294,6 +294,7 @@ void session_greet(struct session *s, const struct pvperf_domain *list, size_t n
             send_domain(s, PVPERF_DOMAIN_EVENT_NEW, &s->domains[i]);
     s->adopted = true; /* the next to be greeted has heard of them */
     session_domains_changed(s, list, nr);
+    session_tick(s, list, nr); /* the rings of those who have just joined */
     if (s->client)
         conn_send(s->client, PVPERF_MSG_SYNCED, 0, NULL, 0, NULL, 0);
 }
@@ -324,13 +325,17 @@ int session_start(struct session *s, struct pvperf_err *err)
     return pvperf_host_session_start(s->host, s->id, err);
 }
 
-int session_stop(struct session *s, struct pvperf_err *err)
+int session_stop(struct session *s, const struct pvperf_domain *list, size_t nr,
+                 struct pvperf_err *err)
 {
     int rc = pvperf_host_session_stop(s->host, s->id, err);
 
-    if (rc >= 0)
-        s->stopping = true;
-    return rc;
+    if (rc < 0)
+        return rc;
+    /* A ring made since the last look has samples too. */
+    session_tick(s, list, nr);
+    s->stopping = true;
+    return 0;
 }
 
 bool session_pump(struct session *s)

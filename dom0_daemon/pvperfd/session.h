@@ -95,6 +95,7 @@ bool session_tick(struct session *s, const struct pvperf_domain *list, size_t nr
 bool session_pump(struct session *s);
 
 int session_start(struct session *s, struct pvperf_err *err);
-int session_stop(struct session *s, struct pvperf_err *err);
+int session_stop(struct session *s, const struct pvperf_domain *list, size_t nr,
+                 struct pvperf_err *err);
 
 #endif
