@@ -50,6 +50,10 @@ static void fill(struct pvp_sample *sample, uint8_t mode)
     sample->context.tag = shim_regs[shim_cpu].tag;
 }
 
+void pvp_arch_prepare(void)
+{
+}
+
 void pvp_arch_context(struct pvp_sample *sample, struct cpu_user_regs *regs)
 {
     ASSERT(regs && in_irq() && !local_irq_is_enabled());
