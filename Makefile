@@ -55,8 +55,10 @@ ABI_H := $(B)/include/pvperf/abi.h
 -include dom0_daemon/pvperfd/Makefile.inc
 PVPERF_SRCS := $(wildcard dom0_daemon/pvperf/*.c)
 
-pkg_cflags = $(if $(strip $(1)),$(shell $(PKG_CONFIG) --cflags $(1)))
-pkg_libs = $(if $(strip $(1)),$(shell $(PKG_CONFIG) --libs $(1)))
+pkg = $(if $(strip $(2)),$(or $(shell $(PKG_CONFIG) $(1) $(2) || echo missing),))
+pkg_need = $(if $(filter missing,$(1)),$(error libraries are missing; run 'make deps'),$(1))
+pkg_cflags = $(call pkg_need,$(call pkg,--cflags,$(1)))
+pkg_libs = $(call pkg_need,$(call pkg,--libs,$(1)))
 # Asked for once and only when something is built, so that `make help`,
 # `make deps` and `make clean` work before the packages are there.
 LIB_CFLAGS = $(eval LIB_CFLAGS := $(call pkg_cflags,$(LIBPVPERF_PKGS) $(PVPERFD_PKGS)))$(LIB_CFLAGS)

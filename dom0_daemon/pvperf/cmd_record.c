@@ -524,6 +524,7 @@ static int begin_file(struct record *r, const struct found_list *list)
     size_t i;
 
     fill_info(r);
+    r->file.quiet = r->o.quiet;
     if (record_file_begin(&r->file, r->o.output))
         return ui_error("%s", r->file.err.text);
     for (i = 0; i < list->nr; i++)

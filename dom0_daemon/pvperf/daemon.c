@@ -2,6 +2,7 @@
 #include "daemon.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include <pvperf/host.h>
 
@@ -31,7 +32,7 @@ int daemon_connect(struct pvperf_client **out, const char *socket, struct pvperf
     struct pvperf_err reason;
     int rc = pvperf_client_connect(out, socket, err), why;
 
-    if (!rc || socket)
+    if (!rc || socket || getenv(PVPERF_SOCKET_ENV))
         return rc;
     why = ask_xen(&reason);
     if (!why)

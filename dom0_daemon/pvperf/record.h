@@ -68,6 +68,7 @@ struct record_domain {
 struct record_file {
     struct pvperf_capture_writer *writer; /* NULL: not begun */
     const char *path;
+    bool quiet;
     int error; /* of the first write that failed */
     struct pvperf_err err;
     struct pvperf_capture_info info;

@@ -181,7 +181,7 @@ static int kept_path(const struct pvperf_object *o, char *path, size_t size)
 }
 
 /* A new reference to @o itself, or to what stands for it. */
-static struct pvperf_object *readable(struct pvperf_object *o)
+static struct pvperf_object *readable(struct pvperf_object *o, bool quiet)
 {
     struct pvperf_object *exported;
     struct pvperf_err err;
@@ -198,15 +198,16 @@ static struct pvperf_object *readable(struct pvperf_object *o)
         rc = pvperf_object_export_elf(o, path, &exported, &err);
     if (!rc)
         return exported;
-    ui_note("perf will not find the symbols of %s: %s", pvperf_object_get_info(o)->path,
-            err.text);
+    if (!quiet)
+        ui_note("perf will not find the symbols of %s: %s",
+                pvperf_object_get_info(o)->path, err.text);
     return pvperf_object_get(o);
 }
 
 int record_file_object(struct record_file *f, uint16_t domid, uint64_t bias,
                        struct pvperf_object *o)
 {
-    struct pvperf_object *file = readable(o);
+    struct pvperf_object *file = readable(o, f->quiet);
     struct pvperf_err err;
     int rc = pvperf_capture_add_file(f->writer, domid, bias, 0, file, &err);
 
