@@ -58,11 +58,11 @@ int record_options_parse(struct record_options *o, int argc, char **argv);
 struct record_domain {
     uint16_t domid;
     uint8_t uuid[16];
+    uint32_t nr_vcpus;
     char name[PVPERF_NAME_LEN];
     uint64_t samples;
     bool gone;
     bool late_kernel; /* its kernel is looked for when all is recorded */
-    bool announced;
 };
 
 struct record_file {
@@ -84,7 +84,7 @@ struct record_file {
 };
 
 /*
- * Begin the capture: an old file becomes FILE.old. 0, or a negative errno
+ * Begin the capture with the domains known so far: an old file becomes FILE.old. 0, or a negative errno
  * with a line in @f->err.
  */
 int record_file_begin(struct record_file *f, const char *path);

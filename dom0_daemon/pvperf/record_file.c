@@ -43,16 +43,6 @@ static int keep_old(struct record_file *f, const char *path)
     return rc;
 }
 
-int record_file_begin(struct record_file *f, const char *path)
-{
-    int rc = keep_old(f, path);
-
-    f->path = path;
-    if (!rc)
-        rc = pvperf_capture_create(path, &f->info, &f->writer, &f->err);
-    return rc;
-}
-
 /* ---- domains ---- */
 
 struct record_domain *record_file_find(struct record_file *f, uint16_t domid)
@@ -84,21 +74,35 @@ static struct record_domain *new_domain(struct record_file *f, uint16_t domid)
     return d;
 }
 
-static void announce(struct record_file *f, struct record_domain *rd, uint32_t nr_vcpus)
+static void announce(struct record_file *f, const struct record_domain *rd)
 {
     struct pvperf_capture_domain cd;
     struct pvperf_err err;
 
     memset(&cd, 0, sizeof(cd));
     cd.domid = rd->domid;
-    cd.nr_vcpus = (uint16_t)(nr_vcpus > UINT16_MAX ? UINT16_MAX : nr_vcpus);
+    cd.nr_vcpus = (uint16_t)(rd->nr_vcpus > UINT16_MAX ? UINT16_MAX : rd->nr_vcpus);
     memcpy(cd.handle, rd->uuid, sizeof(cd.handle));
     if (rd->name[0])
         text_copy(cd.name, rd->name, sizeof(cd.name));
     else
         snprintf(cd.name, sizeof(cd.name), "dom%u", rd->domid);
     note_error(f, pvperf_capture_add_domain(f->writer, &cd, &err), &err);
-    rd->announced = true;
+}
+
+int record_file_begin(struct record_file *f, const char *path)
+{
+    int rc = keep_old(f, path);
+    size_t i;
+
+    f->path = path;
+    if (!rc)
+        rc = pvperf_capture_create(path, &f->info, &f->writer, &f->err);
+    for (i = 0; i < f->nr_domains && !rc; i++) {
+        announce(f, &f->domains[i]);
+        rc = f->error;
+    }
+    return rc;
 }
 
 int record_file_domain(struct record_file *f, const struct pvperf_domain *d)
@@ -110,10 +114,11 @@ int record_file_domain(struct record_file *f, const struct pvperf_domain *d)
     if (!rd)
         return -ENOMEM;
     rd->gone = false;
+    rd->nr_vcpus = d->nr_vcpus;
     memcpy(rd->uuid, d->uuid, sizeof(rd->uuid));
     text_copy(rd->name, d->name, sizeof(rd->name));
     if (f->writer && !f->error)
-        announce(f, rd, d->nr_vcpus);
+        announce(f, rd);
     return 0;
 }
 
