@@ -172,6 +172,12 @@ fuzz:
 lint:
 	+@$(RUN_ALL) lint
 
+## format: put user-space sources into the form that lint wants
+.PHONY: format
+format:
+	clang-format -i $$(find libpvperf dom0_daemon tests/unit tests/fuzz -name shim -prune \
+		-o -name '*.[ch]' -print 2>/dev/null)
+
 # What each group of tests builds; tests/run-all asks for these.
 .PHONY: build-unit build-san build-fuzz build-lint build-rig
 build-unit: $(UNIT_PROGS)
