@@ -24,7 +24,7 @@ packages=(
     linux-perf
 )
 if [ "$mode" = check ]; then
-    packages+=(check valgrind clang libclang-rt-14-dev git)
+    packages+=(check valgrind clang libclang-rt-14-dev git clang-format shellcheck groff-base)
 fi
 
 apt_missing() {
