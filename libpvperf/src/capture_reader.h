@@ -6,7 +6,7 @@
 #include "capture_format.h"
 
 #define PVP_READ_WINDOW (256u << 10)
-#define PVP_MAX_OBJECTS 65536
+#define PVP_MAX_OBJECTS 8192
 
 struct pvp_index {
     uint64_t time;
