@@ -29,8 +29,11 @@ int64_t pvp_now_ms(void)
 
 void pvp_link_close(struct pvperf_client *c)
 {
-    if (c->sock >= 0)
+    if (c->sock >= 0) {
+        /* A fork of the program may hold the socket: close() is not enough. */
+        epoll_ctl(c->epoll, EPOLL_CTL_DEL, c->sock, NULL);
         close(c->sock);
+    }
     c->sock = -1;
     c->in_len = 0;
 }
@@ -221,8 +224,9 @@ int pvp_link_wait(struct pvperf_client *c, int timeout_ms)
     n = epoll_wait(c->epoll, &event, 1, timeout_ms);
     if (n < 0 && errno != EINTR)
         return -errno;
-    if (c->sock < 0 && n > 0 && read(c->timer, &ticks, sizeof(ticks)) < 0)
-        return 0;
+    /* The tick is there to wake us up, nothing else. */
+    if (n > 0 && read(c->timer, &ticks, sizeof(ticks)) < 0 && errno != EAGAIN)
+        return -errno;
     return n > 0;
 }
 

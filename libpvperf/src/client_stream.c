@@ -265,6 +265,9 @@ static int on_counts(struct pvperf_client *c, const struct pvperf_frame *f,
             c->ops.counts(c->user, &counts);
         return 0;
     }
+    /* After a resume STOP may have been said twice: one END is enough. */
+    if (!c->stopping || c->ended)
+        return 0;
     c->final = counts;
     c->ended = true;
     if (c->ops.end)
