@@ -434,6 +434,15 @@ static void on_counts(void *user, const struct pvperf_session_counts *counts)
     record_file_counts(&r->file, counts);
 }
 
+/* Also while another call waits, so that nobody waits for it once more. */
+static void on_end(void *user, const struct pvperf_session_counts *counts)
+{
+    struct record *r = user;
+
+    record_file_counts(&r->file, counts);
+    r->ended = true;
+}
+
 static void on_notice(void *user, const char *text)
 {
     (void)user;
@@ -445,7 +454,7 @@ static const struct pvperf_client_ops ops = {
     .lost = on_lost,
     .domain = on_domain,
     .counts = on_counts,
-    .end = on_counts,
+    .end = on_end,
     .notice = on_notice,
 };
 
@@ -630,6 +639,7 @@ static int drain(struct record *r)
     int before = interrupts;
     struct pvperf_err err;
 
+    r->elapsed_ns = sys_monotonic_ns() - r->start_ns;
     if (pvperf_client_stop(r->client, &err))
         return ui_error("%s", err.text);
     while (!r->ended && !r->file.error) {
@@ -673,10 +683,10 @@ static int sample(struct record *r)
     lost = rc != 0;
     if (!lost) {
         rc = drain(r);
-        r->elapsed_ns = sys_monotonic_ns() - r->start_ns;
         lost = rc != 0 && !r->ended;
     }
-    r->elapsed_ns = sys_monotonic_ns() - r->start_ns;
+    if (!r->elapsed_ns)
+        r->elapsed_ns = sys_monotonic_ns() - r->start_ns;
     ui_progress_end();
     find_late_kernels(r);
     if (record_file_finish(&r->file, xen_now(r, lost)))
@@ -738,6 +748,9 @@ static void print_summary(const struct record *r)
     list_domains(r, domains, sizeof(domains));
     ui_note("%s samples in %s written to %s (%s)%s%s", samples, duration, r->o.output,
             bytes, domains[0] ? ": " : "", domains);
+    if (!r->file.samples)
+        ui_note(
+            "no samples: the domains were idle, or no event wants the modes they ran in");
 }
 
 int cmd_record(int argc, char **argv)
