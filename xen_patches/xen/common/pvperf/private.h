@@ -265,6 +265,9 @@ extern cpumask_t pvp_cpus;              /* CPUs that take samples: pvperf_lock *
 void pvp_notify(void);
 void pvp_sync(void);
 
+/* Arch: before a session starts, pvperf_lock. */
+void pvp_arch_prepare(void);
+
 /* Arch: producer. */
 void pvp_arch_context(struct pvp_sample *sample, struct cpu_user_regs *regs);
 void pvp_arch_context_skid(struct pvp_sample *sample);

@@ -160,8 +160,11 @@ static void start_cpu(struct pvp_session *s, unsigned int cpu)
 {
     struct pvp_cpu *pc = s->cpu[cpu];
 
-    pc->started = true;
-    pvp_timer_start(s, pc);
+    if ( pc && !pc->started )
+    {
+        pc->started = true;
+        pvp_timer_start(s, pc);
+    }
 }
 
 int pvp_session_start(struct pvp_session *s)
@@ -171,11 +174,11 @@ int pvp_session_start(struct pvp_session *s)
     if ( s->running )
         return 0;
 
+    pvp_arch_prepare();
     s->running = true;
     s->start_time = NOW();
     for_each_cpu ( cpu, &pvp_cpus )
-        if ( s->cpu[cpu] )
-            start_cpu(s, cpu);
+        start_cpu(s, cpu);
     if ( s->hw_events )
         pvp_pmu_start(s, &pvp_cpus);
 
@@ -304,7 +307,7 @@ void pvp_cpu_online(unsigned int cpu)
         /* Without memory for a ring, its samples are counted as lost. */
         if ( !s->cpu[cpu] )
             make_cpu(s, cpu);
-        if ( !s->cpu[cpu] || !s->running )
+        if ( !s->running )
             continue;
 
         start_cpu(s, cpu);

@@ -119,7 +119,12 @@ struct pvperf_query {
     uint64_t reserved[2];
 };
 
-/* One event of a session. */
+/*
+ * One event of a session.  A session may have several of type TIMER; each has
+ * its own timer.  Timer samples lie on a grid of whole periods; a CPU that is
+ * late by more than a period skips the ones it has missed, and those are not
+ * counted anywhere.
+ */
 #define PVPERF_EVENT_FLAG_FREQ  1  /* rate is a frequency, else a period */
 
 struct pvperf_event {
@@ -131,7 +136,8 @@ struct pvperf_event {
     /*
      * With FLAG_FREQ: samples a second and CPU, 1 to pvperf_query.max_rate.
      * Without: events between samples, for the timer nanoseconds; not less
-     * than max_rate allows (timer) or 1000 (counters).  -ERANGE otherwise.
+     * than max_rate allows (timer) or 1000 (counters), not more than 2^40.
+     * -ERANGE otherwise.
      */
     uint64_t rate;
 };
@@ -166,7 +172,8 @@ struct pvperf_session_create {
     uint64_t cookie;            /* IN: the caller's name for the session */
     uint32_t session;           /* OUT: its id, never 0, not soon used again */
     uint32_t reserved1;
-    struct pvperf_event events[PVPERF_MAX_EVENTS]; /* IN */
+    struct pvperf_event events[PVPERF_MAX_EVENTS]; /* IN: zero beyond
+                                                      nr_events */
 };
 
 /*
@@ -273,7 +280,11 @@ struct pvperf_ring_info {
  * Consumer: head, read barrier, the records, full barrier, tail.
  *
  * lost[e] counts all losses of event e so far, announced by LOST records or
- * not yet; recorded[e] the SAMPLE records written.
+ * not yet; recorded[e] the SAMPLE records written.  Both are exact when the
+ * session is stopped.
+ *
+ * Xen raises VIRQ_PVPERF when a quarter of the ring is full, and when it
+ * begins to lose.
  */
 #define PVPERF_RING_MAGIC  0x66727650u  /* "Pvrf" */
 
@@ -339,7 +350,11 @@ struct pvperf_chain {
     uint16_t flags;             /* PVPERF_CHAIN_FLAG_* */
 };
 
-/* CONTEXT: whose samples follow in this ring, until the next CONTEXT. */
+/*
+ * CONTEXT: whose samples follow in this ring, until the next CONTEXT.  Xen
+ * repeats it from time to time (every 4096 bytes, and when it finds the ring
+ * empty), so that a consumer may begin in the middle of a ring.
+ */
 struct pvperf_rec_context {
     struct pvperf_rec hdr;
     uint16_t domid;             /* PVPERF_DOMID_IDLE: no domain */

@@ -13,6 +13,7 @@
 #include <xen/sched.h>
 #include <xen/softirq.h>
 #include <xen/string.h>
+#include <xen/symbols.h>
 #include <asm/current.h>
 #include <asm/hvm/hvm.h>
 #include <asm/hvm/svm/vmcb.h>
@@ -83,17 +84,43 @@ static bool svm_exit(struct pvp_sample *sample,
 #endif
 }
 
-/* HLT or MWAIT just before the interrupted instruction. */
+static bool in_text(unsigned long addr)
+{
+    return addr >= (unsigned long)_stext && addr < (unsigned long)_etext;
+}
+
+/*
+ * The extent of pm_idle's function: an idle CPU that waits in MWAIT with
+ * interrupts off is interrupted some way behind it, when it enables them.
+ * Written under pvperf_lock; a torn read does no harm.
+ */
+static unsigned long idle_start, idle_end;
+
+void pvp_arch_prepare(void)
+{
+    char name[KSYM_NAME_LEN + 1];
+    unsigned long size, offset;
+
+    if ( !symbols_lookup((unsigned long)pm_idle, &size, &offset, name) )
+        return;
+
+    write_atomic(&idle_end, 0);
+    write_atomic(&idle_start, (unsigned long)pm_idle - offset);
+    write_atomic(&idle_end, (unsigned long)pm_idle - offset + size);
+}
+
+/* HLT or MWAIT just before the interrupted instruction, or see above. */
 static bool halted(const struct cpu_user_regs *regs)
 {
     const uint8_t *ip = (const uint8_t *)regs->rip;
 
-    if ( regs->rip < (unsigned long)_stext + 3 ||
-         regs->rip > (unsigned long)_etext )
+    if ( !in_text(regs->rip - 3) )
         return false;
 
     return ip[-1] == 0xf4 ||
-           (ip[-3] == 0x0f && ip[-2] == 0x01 && ip[-1] == 0xc9);
+           (ip[-3] == 0x0f && ip[-2] == 0x01 && ip[-1] == 0xc9) ||
+           (regs->rip >= read_atomic(&idle_start) &&
+            regs->rip < read_atomic(&idle_end));
 }
 
 void pvp_arch_context(struct pvp_sample *sample, struct cpu_user_regs *regs)
@@ -183,7 +210,8 @@ static bool walk_xen(struct pvp_sample *sample, unsigned int max)
                                : 1];
         low = (unsigned long)&frame[2];
 
-        if ( !is_active_kernel_text(addr) )
+        /* Code of live patches ends the chain: no list to walk here. */
+        if ( !in_text(addr) )
             return true;
         if ( !add_frame(sample, max, addr, &sample->chain.nr_xen) )
             return false;
