@@ -8,10 +8,12 @@ both files go to the cache. A restore maps the RAM file privately: it is read
 on demand and never written, so it takes about a second and any number of
 machines can share it.
 """
+import ctypes
 import json
 import os
 import select
 import shutil
+import signal
 import socket
 import subprocess
 import threading
@@ -24,6 +26,13 @@ CHANNELS = ("ctl", "out", "err")
 
 class MachineError(Exception):
     """QEMU, or the machine's start, failed: one line for the user."""
+
+
+def die_with_parent():
+    """In QEMU's process, before it runs: no machine outlives its driver."""
+    pr_set_pdeathsig = 1
+    ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
+    os.setsid()     # Ctrl-C is for the driver, which ends QEMU in good order
 
 
 class Options:
@@ -182,7 +191,8 @@ class Machine:
             log.flush()
             try:
                 self.process = subprocess.Popen(args, stdin=subprocess.DEVNULL,
-                                                stdout=log, stderr=log)
+                                                stdout=log, stderr=log,
+                                                preexec_fn=die_with_parent)
             except OSError as error:
                 raise MachineError("cannot run %s: %s; run tests/rig/deps.sh"
                                    % (self.options.qemu, error.strerror)) from error
