@@ -589,7 +589,7 @@ START_TEST(a_header_full_of_noise)
 }
 END_TEST
 
-static volatile bool scribbling;
+static int scribbling;   /* atomic */
 
 static void *scribbler(void *arg)
 {
@@ -597,7 +597,7 @@ static void *scribbler(void *arg)
     volatile uint64_t *head = &((struct pvperf_ring *)arg)->head;
     uint64_t x = 88172645463325252ull;
 
-    while (scribbling) {
+    while (__atomic_load_n(&scribbling, __ATOMIC_ACQUIRE)) {
         x ^= x << 13;
         x ^= x >> 7;
         x ^= x << 17;
@@ -625,13 +625,13 @@ START_TEST(a_tail_that_changes)
     unsigned int n;
 
     up(create_counters(0, 1));
-    scribbling = true;
+    __atomic_store_n(&scribbling, 1, __ATOMIC_RELEASE);
     ck_assert_int_eq(pthread_create(&t, NULL, scribbler, c.ring), 0);
     for (n = 0; n < 200000; n++) {
         shim_regs[1].ip = n;
         hit(0, n & 1);
     }
-    scribbling = false;
+    __atomic_store_n(&scribbling, 0, __ATOMIC_RELEASE);
     pthread_join(t, NULL);
     ck_assert_uint_eq(session_counts(id, 0).overflows, 200000);
     require_identity(id);

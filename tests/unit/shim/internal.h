@@ -6,6 +6,7 @@
 void shim_params(const char *params);
 void shim_initcalls(void);
 void shim_core_defaults(void);
+void shim_mem_abandon(void);
 void shim_irq_enter(unsigned int cpu, unsigned int *save);
 void shim_irq_exit(unsigned int save);
 

@@ -192,6 +192,20 @@ void shim_unmap(unsigned long mfn, bool writable)
     put_page(shim_mfn_to_page(mfn));
 }
 
+/* Nobody maps anything any more. */
+void shim_mem_abandon(void)
+{
+    unsigned long i;
+
+    for (i = 0; i < bump; i++) {
+        if (!(frames[i].count_info & PGC_xen_heap))
+            continue;
+        while ((frames[i].count_info & PGC_count_mask) >
+               (frames[i].count_info & PGC_allocated ? 1u : 0u))
+            put_page(&frames[i]);
+    }
+}
+
 /* xmalloc */
 void *_xmalloc(unsigned long size, unsigned long align)
 {

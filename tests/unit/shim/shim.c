@@ -646,6 +646,23 @@ void shim_check_idle(void)
 }
 
 /* boot and end */
+static bool is_up;
+
+/* A test that failed half-way, in a run without forks: sweep up after it. */
+static void abandon(void)
+{
+    unsigned int i;
+
+    for (i = 0; i < nr_held; i++)
+        held[i]->held = 0;
+    nr_held = 0;
+    memset(irqs_off, 0, sizeof(irqs_off));
+    memset(irq_depth, 0, sizeof(irq_depth));
+    shim_cpu = 0;
+    shim_mem_abandon();
+    shim_down();
+}
+
 static void make_idle(unsigned int cpu)
 {
     struct vcpu *v = calloc(1, sizeof(*v));
@@ -660,6 +677,9 @@ void shim_boot(unsigned int cpus, const char *params)
 {
     unsigned int cpu;
 
+    if (is_up)
+        abandon();
+    is_up = true;
     memset(&shim, 0, sizeof(shim));
     shim.verbose = getenv("SHIM_VERBOSE") != NULL;
     shim.fail_xmalloc = shim.fail_heap = -1;
@@ -719,6 +739,12 @@ void shim_down(void)
 
         shim_domain_kill(d);
         shim_domain_free(d);
+    }
+    is_up = false;
+    {
+        XEN_GUEST_HANDLE_PARAM(void) h = { &(struct pvperf_query){ 0 } };
+
+        do_pvperf_op(PVPERF_OP_query, h); /* reaps */
     }
     shim_softirqs();
     REQUIRE(!shim.live_blocks);
