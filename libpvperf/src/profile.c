@@ -339,6 +339,8 @@ int pvperf_profile_add(struct pvperf_profile *p, const struct pvperf_sample *s)
     leaf = frame_of(p, s->domid, s->mode, s->pt_base, s->ip);
     if (leaf < 0)
         return (int)leaf;
+    if (leaf == PVP_OTHER)
+        t->overflowed++;
     rc = add_function(p, s, (uint32_t)leaf);
     if (!rc && p->options.stacks)
         rc = add_stack(p, s, (uint32_t)leaf);
