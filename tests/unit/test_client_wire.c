@@ -21,21 +21,6 @@ static struct pvperf_err err;
 
 static void *(*script)(void *);
 
-static void setup(void)
-{
-    struct sockaddr_un addr = {.sun_family = AF_UNIX};
-
-    strcpy(dir, "/tmp/pvperf-test-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(dir));
-    snprintf(path, sizeof(path), "%s/sock", dir);
-    memcpy(addr.sun_path, path, sizeof(path));
-    listener = socket(AF_UNIX, SOCK_STREAM, 0);
-    ck_assert_int_eq(bind(listener, (const struct sockaddr *)&addr, sizeof(addr)), 0);
-    ck_assert_int_eq(listen(listener, 8), 0);
-    memset(&err, 0, sizeof(err));
-    script = NULL;
-}
-
 static void teardown(void)
 {
     shutdown(listener, SHUT_RDWR);
@@ -210,6 +195,31 @@ static const struct pvperf_client_ops ops = {.ring_new = on_new,
                                              .sample = on_sample,
                                              .end = on_end,
                                              .notice = on_notice};
+
+static void reset(void)
+{
+    nr_samples = sum_ip = nr_bytes = last_position = 0;
+    nr_new = nr_gone = nr_notices = nr_ends = 0;
+    missing_told = false;
+    inside = NULL;
+    inside_rc = 0;
+}
+
+static void setup(void)
+{
+    struct sockaddr_un addr = {.sun_family = AF_UNIX};
+
+    strcpy(dir, "/tmp/pvperf-test-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(dir));
+    snprintf(path, sizeof(path), "%s/sock", dir);
+    memcpy(addr.sun_path, path, sizeof(path));
+    listener = socket(AF_UNIX, SOCK_STREAM, 0);
+    ck_assert_int_eq(bind(listener, (const struct sockaddr *)&addr, sizeof(addr)), 0);
+    ck_assert_int_eq(listen(listener, 8), 0);
+    memset(&err, 0, sizeof(err));
+    script = NULL;
+    reset();
+}
 
 static const struct pvperf_event event = {.modes = 1, .rate = 1000000};
 static const uint16_t domid = 3;
