@@ -2,8 +2,8 @@
 /*
  * mixed: a program that keeps all three worlds busy, for the demonstration.
  *
- *   user        multiply() and hash_text(), about 2 : 1
- *   kernel      read_zeroes(): system calls that copy, and pipes that wake
+ *   user        multiply() and hash_text()
+ *   kernel      read_zeroes(): system calls that fill memory
  *   hypervisor  map_and_touch(): new page tables, which a paravirtual kernel
  *               has to ask Xen for
  *   idle        a short sleep in each turn
@@ -21,7 +21,8 @@
 
 #define N 48
 
-static double a[N][N], b[N][N], c[N][N];
+static double a[N][N], b[N][N];
+static volatile double c[N][N];
 static char buffer[1 << 16];
 static volatile uint32_t sink;
 
@@ -41,8 +42,8 @@ __attribute__((noinline)) static void hash_text(void)
 {
     uint32_t h = 2166136261u;
 
-    for (size_t i = 0; i < sizeof(buffer) * 2; i++)
-        h = (h ^ (unsigned char)buffer[i % sizeof(buffer)]) * 16777619u;
+    for (size_t i = 0; i < sizeof(buffer); i++)
+        h = (h ^ (unsigned char)buffer[i]) * 16777619u;
     sink = h;
 }
 
@@ -55,7 +56,7 @@ __attribute__((noinline)) static void read_zeroes(int zero)
 
 __attribute__((noinline)) static void map_and_touch(void)
 {
-    size_t size = 2 << 20;
+    size_t size = 256 << 10;
     char *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     if (p == MAP_FAILED)
@@ -70,8 +71,8 @@ __attribute__((noinline)) static void serve_request(int zero)
 {
     multiply();
     multiply();
-    multiply();
-    hash_text();
+    for (int i = 0; i < 12; i++)
+        hash_text();
     read_zeroes(zero);
     map_and_touch();
 }
