@@ -124,22 +124,24 @@ static void detach(struct pvp_session *s, struct pvp_domain *pd,
     for ( i = 0; i < s->nr_rings; i++ )
         if ( s->ring[i] && s->ring[i]->domid == domid && !s->ring[i]->dead )
             pvp_ring_retire(s, s->ring[i]);
-    pvp_notify();
 }
 
 /* 0 also when the domain was not in the session. */
 int pvp_domain_del(struct pvp_session *s, domid_t domid)
 {
     struct domain *d = rcu_lock_domain_by_id(domid);
+    int rc = 0;
 
     if ( !d )
         return -ESRCH;
 
-    if ( d->pvperf )
+    if ( d->is_dying )
+        rc = -ESRCH;
+    else if ( d->pvperf )
         detach(s, d->pvperf, d->domain_id);
     rcu_unlock_domain(d);
 
-    return 0;
+    return rc;
 }
 
 /* The session in this slot goes: forget its rings. */

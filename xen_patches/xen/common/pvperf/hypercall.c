@@ -259,6 +259,9 @@ static long op_ring(unsigned int cmd, arg_t arg)
     if ( copy_from_guest(&op, arg, 1) )
         return -EFAULT;
 
+    if ( op.reserved && cmd == PVPERF_OP_ring_info )
+        return -EINVAL;
+
     spin_lock(&pvperf_lock);
     pvp_rings_reap();
     s = pvp_session_find(op.session);
@@ -279,8 +282,6 @@ static long op_ring(unsigned int cmd, arg_t arg)
 
 long do_pvperf_op(unsigned int cmd, arg_t arg)
 {
-    int rc;
-
     if ( !opt_pvperf )
         return -EOPNOTSUPP;
 
@@ -290,9 +291,9 @@ long do_pvperf_op(unsigned int cmd, arg_t arg)
     if ( cmd < PVPERF_OP_session_create || cmd > PVPERF_OP_ring_release )
         return -ENOSYS;
 
-    rc = xsm_pvperf_control(XSM_PRIV, true);
-    if ( rc )
-        return rc;
+    /* FLASK would say -EACCES. */
+    if ( xsm_pvperf_control(XSM_PRIV, true) )
+        return -EPERM;
 
     switch ( cmd )
     {

@@ -117,7 +117,6 @@ static int cf_check cpu_callback(struct notifier_block *nfb,
         cpumask_set_cpu(cpu, &pvp_cpus);
         pvp_cpu_online(cpu);
         spin_unlock(&pvperf_lock);
-        pvp_notify();
         break;
 
     case CPU_DOWN_PREPARE:

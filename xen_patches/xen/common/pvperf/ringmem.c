@@ -27,6 +27,13 @@ static unsigned int ring_pages(unsigned int order)
     return 1 + (1u << order);
 }
 
+/* The set of rings is another: consumers want to know. */
+static void changed(struct pvp_session *s)
+{
+    s->ring_changes++;
+    pvp_notify();
+}
+
 /* Would so many rings fit into the limit? */
 int pvp_rings_room(unsigned int count, unsigned int order)
 {
@@ -167,7 +174,7 @@ struct pvp_ring *pvp_ring_create(struct pvp_session *s, uint16_t domid,
     s->ring[index] = r;
     if ( index == s->nr_rings )
         s->nr_rings++;
-    s->ring_changes++;
+    changed(s);
 
     return r;
 }
@@ -185,7 +192,7 @@ void pvp_ring_retire(struct pvp_session *s, struct pvp_ring *r)
 {
     pvp_ring_flush_gaps(r, 0);
     pvp_ring_kill(r);
-    s->ring_changes++;
+    changed(s);
 }
 
 int pvp_ring_release(struct pvp_session *s, unsigned int index)
@@ -198,7 +205,7 @@ int pvp_ring_release(struct pvp_session *s, unsigned int index)
         return -EBUSY;
 
     s->ring[array_index_nospec(index, s->nr_rings)] = NULL;
-    s->ring_changes++;
+    changed(s);
     discard(r);
     pvp_rings_reap();
 
