@@ -58,6 +58,7 @@ __attribute__((format(printf, 2, 3))) static void note_later(struct record *r,
     if (asprintf(&longer, "%s%s\n", r->notes ? r->notes : "", line) < 0)
         return;
     free(r->notes);
+    free(r->domids);
     r->notes = longer;
 }
 
