@@ -370,7 +370,7 @@ START_TEST(random_damage)
     write_small(help_path("random.data"));
     data = help_read(help_path("random.data"), &len);
     copy = malloc(len);
-    for (round = 0; round < 20000; round++) {
+    for (round = 0; round < 3000; round++) {
         memcpy(copy, data, len);
         for (i = 0; i < 1 + round % 8; i++) {
             seed = seed * 1103515245 + 12345;
