@@ -22,7 +22,9 @@ uint64_t session_cookie(void)
 {
     uint64_t cookie = 0;
 
-    if (getrandom(&cookie, sizeof(cookie), 0) != sizeof(cookie))
+    /* A dom0 that has just booted may lack entropy: do not wait for it. */
+    if (getrandom(&cookie, sizeof(cookie), GRND_NONBLOCK) != sizeof(cookie) &&
+        getrandom(&cookie, sizeof(cookie), GRND_INSECURE) != sizeof(cookie))
         return 0;
     return (cookie >> 16) | (uint64_t)SESSION_MARK << 48;
 }

@@ -8,6 +8,7 @@
 #include "host_private.h"
 
 #define NS_PER_S 1000000000ull
+#define MAX_PERIOD (1ull << 40)
 #define MIN_PERIOD 1000ull
 #define MIB(bytes) ((bytes) >> 20)
 
@@ -146,16 +147,19 @@ static int explain_rate(const struct pvperf_event *event, unsigned int index,
                               index, event->rate, max_rate);
     if (event->type == PVPERF_EVENT_TIMER)
         least = max_rate ? (NS_PER_S + max_rate - 1) / max_rate : 0;
-    return pvperf_err_set(
-        err, -ERANGE,
-        "event %u: a period of %" PRIu64 " is out of range: use %" PRIu64 " %s or more",
-        index, event->rate, least, event->type == PVPERF_EVENT_TIMER ? "ns" : "events");
+    return pvperf_err_set(err, -ERANGE,
+                          "event %u: a period of %" PRIu64
+                          " is out of range: use %" PRIu64 " to %llu %s",
+                          index, event->rate, least, MAX_PERIOD,
+                          event->type == PVPERF_EVENT_TIMER ? "ns" : "events");
 }
 
 static int rate_is_bad(const struct pvperf_event *event, uint32_t max_rate)
 {
     if (event->flags & PVPERF_EVENT_FLAG_FREQ)
         return event->rate < 1 || event->rate > max_rate;
+    if (event->rate > MAX_PERIOD)
+        return 1;
     if (event->type == PVPERF_EVENT_TIMER)
         return !event->rate || (max_rate && event->rate < NS_PER_S / max_rate);
     return event->rate < MIN_PERIOD;

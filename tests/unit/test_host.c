@@ -114,14 +114,17 @@ START_TEST(create_range)
     req.events[0].flags = 0;
     req.events[0].rate = 50;
     ck_assert_int_eq(pvperf_host_session_create(host, &req, &err), -ERANGE);
-    says("period of 50", "100000 ns");
+    says("period of 50", "100000 to 1099511627776 ns");
     req.events[0].type = PVPERF_EVENT_RAW;
     ck_assert_int_eq(pvperf_host_session_create(host, &req, &err), -ERANGE);
-    says("period of 50", "1000 events");
+    says("period of 50", "1000 to 1099511627776 events");
+    req.events[0].rate = 1ull << 41;
+    ck_assert_int_eq(pvperf_host_session_create(host, &req, &err), -ERANGE);
+    says("period of 2199023255552", "1000 to");
     req.nr_events = 60000; /* foreign numbers do not lead astray */
     req.events[0].rate = 5000;
     ck_assert_int_eq(pvperf_host_session_create(host, &req, &err), -ERANGE);
-    says("event 1", "100000 ns");
+    says("event 1", "100000 to 1099511627776 ns");
 }
 END_TEST
 
