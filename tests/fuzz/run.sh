@@ -9,8 +9,10 @@ name=$(basename "$0")
 top=$(cd "$here/../.." && pwd)
 found="$here/found/$name"
 mkdir -p "$found"
+longest=65536
+[ "$name" = fuzz_hypercall ] && longest=8192
 if "$here/bin/$name" -max_total_time="${FUZZ_SECONDS:-15}" -timeout=20 \
-    -rss_limit_mb=2048 -max_len=65536 -print_final_stats=1 -print_pcs=0 \
+    -rss_limit_mb=2048 -max_len=$longest -print_final_stats=1 -print_pcs=0 \
     -artifact_prefix="$found." "$found" "$top/tests/fuzz/corpus/$name" \
     >"$found.log" 2>&1
 then

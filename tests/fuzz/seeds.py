@@ -82,9 +82,9 @@ def frame(kind, body, tag=0):
 
 
 def client():
-    ring = struct.pack("<Q", 3) + bytes(56)
+    ring = struct.pack("<QHHI", 3, 5, 0, 0) + bytes(range(16)) + b"web".ljust(128, b"\0")
     save("fuzz_client", "ring", frame(128, ring) + frame(131, b"") +
-         frame(129, struct.pack("<QQ", 3, 0) + RECORDS) +
+         frame(132, struct.pack("<II", 1, 1) + bytes(160)) + frame(129, struct.pack("<QQ", 3, 0) + RECORDS) +
          frame(130, struct.pack("<Q", 3)))
     save("fuzz_client", "notice", frame(135, b"the disk is full") +
          frame(133, struct.pack("<II", 2, 1) + bytes(8 * 32)) +

@@ -121,6 +121,33 @@ START_TEST(which_ring)
 }
 END_TEST
 
+/* In a CPU's ring, all parts of the context count, each by itself. */
+START_TEST(contexts_in_a_cpu_ring)
+{
+    struct consumer c;
+    unsigned int i = 0, n;
+    struct rec *r;
+    uint32_t id;
+
+    up("on");
+    id = session_make(create_counters(PVPERF_SESSION_FLAG_ALL, 1));
+    session_op(PVPERF_OP_session_start, id);
+    ck_assert(consumer_open_vcpu(&c, id, PVPERF_DOMID_IDLE, 1));
+    d5->vcpu[0]->shim_pt_base = d5->vcpu[1]->shim_pt_base = 0x7000;
+    d6->vcpu[0]->shim_pt_base = d6->vcpu[1]->shim_pt_base = 0x7000;
+    for (n = 0; n < 4; n++)
+        hit_as(id, (n & 2 ? d6 : d5)->vcpu[n & 1], PVPERF_MODE_USER);
+    ck_assert_uint_eq(consumer_read(&c, true), 4);
+    for (n = 0; n < 4; n++) {
+        r = next_rec(&c, &i, PVPERF_REC_SAMPLE);
+        ck_assert_uint_eq(r->context.domid, n & 2 ? 6 : 5);
+        ck_assert_uint_eq(r->context.vcpu, n & 1);
+    }
+    consumer_close(&c);
+    shim_down();
+}
+END_TEST
+
 START_TEST(rings_of_cpus)
 {
     struct pvperf_ring_info info;
@@ -713,6 +740,7 @@ int main(void)
 
     tcase_add_test(t, filter_matrix);
     tcase_add_test(t, which_ring);
+    tcase_add_test(t, contexts_in_a_cpu_ring);
     tcase_add_test(t, rings_of_cpus);
     tcase_add_test(t, add_errors);
     tcase_add_test(t, del_of_a_dying_domain);
