@@ -91,6 +91,19 @@ def client():
          frame(134, struct.pack("<II", 2, 1) + bytes(8 * 32)))
 
 
+def daemon():
+    def request(kind, body=b"", conn=0):
+        return bytes([conn << 7 | (kind - 1), 1]) + struct.pack("<H", len(body)) + body
+
+    event = struct.pack("<HBBIQQ", 0, 0, 15, 0, 0, 1000000)
+    start = struct.pack("<BBBBI", 0, 0, 0, 1, 1) + b"fuzz".ljust(64, b"\0") + \
+        event + bytes(7 * 24) + struct.pack("<H", 3)
+    save("fuzz_daemon", "life", b"\0\0" + request(2) + request(3) + request(4, start) +
+         request(6) + request(2, conn=1) + request(7) + request(8))
+    save("fuzz_daemon", "two", b"\0\0" + request(4, start) + request(4, start, 1) +
+         request(6) + request(6, conn=1) + request(5, bytes(16), 1) + request(8))
+
+
 def symbols():
     text = ("ffffffff81000000 T _text\nffffffff81000100 t do_one [mod]\n"
             "ffffffff81000200 W two\nffffffff81001000 T _etext\n"
@@ -110,5 +123,6 @@ if __name__ == "__main__":
     decoder()
     consumer()
     client()
+    daemon()
     symbols()
     hypercall()
