@@ -44,18 +44,35 @@ have_kernel() {
     apt-cache show linux-image-amd64 >/dev/null 2>&1
 }
 
-# A deb-src entry beside the machine's own entry for Debian's main archive.
+# The machine's own entry for Debian's main archive, once more for sources. The
+# entry is copied with its options, as apt refuses two that do not agree.
 add_source_entry() {
-    local uri release list=/etc/apt/sources.list.d/pvperf-deb-src.list
-    read -r uri release < <(apt-get indextargets \
-        --format '$(CREATED_BY) $(LABEL) $(COMPONENT) $(REPO_URI) $(RELEASE)' |
+    local uri out=/etc/apt/sources.list.d/pvperf-deb-src
+    uri=$(apt-get indextargets --format \
+        '$(CREATED_BY) $(LABEL) $(COMPONENT) $(RELEASE) $(REPO_URI)' |
         awk '$1 == "Packages" && $2 == "Debian" && $3 == "main" &&
-             $5 !~ /-(updates|backports|security)/ && !found++ { print $4, $5 }') || true
-    [ -n "${release:-}" ] ||
+             $4 !~ /-(updates|backports|security)/ && !found++ { print $5 }')
+    uri=${uri%/}
+    [ -n "$uri" ] ||
         rig_die "no apt source for Debian's main archive found; add one to /etc/apt"
-    echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]" \
-        "$uri $release main" >"$list"
-    rig_say "source packages enabled in $list"
+    { cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list 2>/dev/null || true; } |
+        awk -v uri="$uri" '$1 == "deb" && $0 ~ / main/ &&
+            (index($0, uri " ") || index($0, uri "/ ")) { $1 = "deb-src"; print }' \
+            >"$out.list"
+    cat_stanzas | awk -v uri="$uri" 'BEGIN { RS = ""; ORS = "\n\n" }
+        index($0 "\n", uri "\n") || index($0 "\n", uri "/\n") {
+            sub(/Types:[^\n]*/, "Types: deb-src"); print }' >"$out.sources"
+    find "$out.list" "$out.sources" -empty -delete
+    rig_say "source packages enabled in $out.*"
+}
+
+# All deb822 entries, an empty line between files.
+cat_stanzas() {
+    local file
+    for file in /etc/apt/sources.list.d/*.sources; do
+        [ "$file" = /etc/apt/sources.list.d/pvperf-deb-src.sources ] ||
+            [ ! -e "$file" ] || { cat "$file"; echo; }
+    done
 }
 
 [ "$(id -u)" = 0 ] || [ -z "$(apt_missing)" ] ||

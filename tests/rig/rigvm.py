@@ -249,9 +249,10 @@ class Machine:
             thread.join(5)
 
 
-def copy_sparse(source, target):
+def copy_sparse(descriptor, target):
     """cp leaves out what is zero: most of the RAM."""
-    subprocess.run(["cp", "--sparse=always", source, target], check=True)
+    subprocess.run(["cp", "--sparse=always", "/proc/self/fd/%d" % descriptor, target],
+                   check=True, pass_fds=[descriptor])
 
 
 def room_for_ram(megabytes):
