@@ -96,7 +96,7 @@ static void turn(struct server *sv)
 {
     for (unsigned int i = 0; i < PVPERF_MAX_SESSIONS; i++)
         if (sv->sessions[i]) {
-            fake_sample(xen, sv->sessions[i]->id, 3, 0, 1000, 0x401000);
+            fake_sample(xen, sv->sessions[i]->id, 3, 0, 0x401000);
             session_tick(sv->sessions[i], sv->domains, sv->nr_domains);
             if (sv->sessions[i]->client)
                 session_pump(sv->sessions[i]);
