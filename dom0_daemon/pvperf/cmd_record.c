@@ -58,7 +58,6 @@ __attribute__((format(printf, 2, 3))) static void note_later(struct record *r,
     if (asprintf(&longer, "%s%s\n", r->notes ? r->notes : "", line) < 0)
         return;
     free(r->notes);
-    free(r->domids);
     r->notes = longer;
 }
 
@@ -776,6 +775,7 @@ int cmd_record(int argc, char **argv)
     if (r->client)
         pvperf_client_close(r->client);
     free(r->notes);
+    free(r->domids);
     record_file_free(&r->file);
     objects_forget();
     free(r);
