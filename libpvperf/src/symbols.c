@@ -20,10 +20,8 @@ struct mapping {
 };
 
 struct missing {
-    uint64_t count;
+    uint64_t count;             /* 0: nothing is missing */
     uint64_t address;
-    uint16_t domid;
-    uint8_t mode;
     bool outside;               /* there is an object, but not for this address */
 };
 
@@ -31,7 +29,7 @@ struct pvperf_symbols {
     struct mapping *xen;
     struct mapping *domains[BUCKETS];   /* kernels and programs, by domid */
     struct mapping *replaced;           /* names handed out must stay */
-    struct missing *missing;
+    struct missing *missing[PVPERF_DOMID_IDLE + 1];     /* PVPERF_MODES each */
     size_t nr_missing;
 };
 
@@ -66,7 +64,8 @@ void pvperf_symbols_free(struct pvperf_symbols *s)
     free_list(s->replaced);
     for (i = 0; i < BUCKETS; i++)
         free_list(s->domains[i]);
-    free(s->missing);
+    for (i = 0; i <= PVPERF_DOMID_IDLE; i++)
+        free(s->missing[i]);
     free(s);
 }
 
@@ -157,31 +156,20 @@ static const struct mapping *find_mapping(const struct pvperf_symbols *s,
 static void note_missing(struct pvperf_symbols *s, uint16_t domid, unsigned int mode,
                          uint64_t address, bool outside)
 {
-    struct missing *list, *m;
-    size_t i;
+    struct missing *m;
 
-    for (i = 0; i < s->nr_missing; i++) {
-        if (s->missing[i].domid == domid && s->missing[i].mode == mode) {
-            s->missing[i].count++;
-            s->missing[i].outside |= outside;
-            return;
-        }
-    }
-    list = reallocarray(s->missing, s->nr_missing + 1, sizeof(*list));
-    if (!list)
+    if (domid > PVPERF_DOMID_IDLE || mode >= PVPERF_MODES)
         return;
-    s->missing = list;
-    for (i = s->nr_missing; i; i--) {
-        m = &list[i - 1];
-        if (m->domid < domid || (m->domid == domid && m->mode < mode))
-            break;
-        list[i] = *m;
+    if (!s->missing[domid])
+        s->missing[domid] = calloc(PVPERF_MODES, sizeof(*m));
+    if (!s->missing[domid])
+        return;
+    m = &s->missing[domid][mode];
+    if (!m->count++) {
+        m->address = address;
+        s->nr_missing++;
     }
-    list[i] = (struct missing){
-        .count = 1, .address = address, .domid = domid, .mode = (uint8_t)mode,
-        .outside = outside,
-    };
-    s->nr_missing++;
+    m->outside |= outside;
 }
 
 void pvperf_symbols_lookup(struct pvperf_symbols *s, uint16_t domid, unsigned int mode,
@@ -229,18 +217,23 @@ int pvperf_symbols_get_missing(const struct pvperf_symbols *s, size_t i,
         },
     };
     const struct missing *m;
+    unsigned int domid, mode;
 
-    if (i >= s->nr_missing)
-        return -ENOENT;
-    m = &s->missing[i];
-    memset(out, 0, sizeof(*out));
-    out->domid = m->domid;
-    out->mode = m->mode;
-    out->count = m->count;
-    out->address = m->address;
-    snprintf(out->hint, sizeof(out->hint), "%s",
-             hints[m->mode < PVPERF_MODES ? m->mode : PVPERF_MODE_IDLE][m->outside]);
-    return 0;
+    for (domid = 0; i < s->nr_missing && domid <= PVPERF_DOMID_IDLE; domid++) {
+        for (mode = 0; s->missing[domid] && mode < PVPERF_MODES; mode++) {
+            m = &s->missing[domid][mode];
+            if (!m->count || i--)
+                continue;
+            memset(out, 0, sizeof(*out));
+            out->domid = (uint16_t)domid;
+            out->mode = (uint8_t)mode;
+            out->count = m->count;
+            out->address = m->address;
+            snprintf(out->hint, sizeof(out->hint), "%s", hints[mode][m->outside]);
+            return 0;
+        }
+    }
+    return -ENOENT;
 }
 
 /* ---- captures ---- */

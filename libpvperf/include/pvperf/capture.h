@@ -86,8 +86,8 @@ struct pvperf_capture_object {
 struct pvperf_capture_writer;
 
 /*
- * Begin a capture in @path ("-" is not possible: the file must seek).  An
- * existing file is replaced when the first byte is written.
+ * Begin a capture in @path: a regular file, made (mode 0600) or emptied.  A
+ * valid capture without samples is there as soon as this returns.
  */
 int pvperf_capture_create(const char *path, const struct pvperf_capture_info *info,
                           struct pvperf_capture_writer **out,
