@@ -17,7 +17,7 @@ unsigned int __read_mostly opt_pvperf_ring_pages = 64 << (20 - PAGE_SHIFT);
 cpumask_t pvp_cpus;
 
 #define MAX_RATE_LIMIT 1000000
-#define RING_MB_LIMIT  65536
+#define RING_MB_LIMIT  4096
 
 /* name=<number> between s and e: 0, -ENOENT another name, -EINVAL. */
 static int __init parse_number(const char *name, const char *s, const char *e,

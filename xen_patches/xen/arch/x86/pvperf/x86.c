@@ -24,7 +24,9 @@
 #include "../../../common/pvperf/private.h"
 
 #ifdef CONFIG_HVM
+/* Behind the STGI that follows VMRUN, and the length of the next instruction. */
 extern const char svm_stgi_label[];
+#define SVM_STGI_NEXT 3
 #endif
 
 void pvp_arch_text(uint64_t *start, uint64_t *end)
@@ -59,7 +61,10 @@ static uint8_t guest_mode_of(struct vcpu *v, const struct cpu_user_regs *regs)
     return kernel ? PVPERF_MODE_KERNEL : PVPERF_MODE_USER;
 }
 
-/* The interrupt of an SVM guest is taken in Xen, here: */
+/*
+ * The interrupt of an SVM guest is taken in Xen, where STGI allows it.  The
+ * guest's registers are not in place yet.
+ */
 static bool svm_exit(struct pvp_sample *sample,
                      const struct cpu_user_regs *regs)
 {
@@ -68,7 +73,7 @@ static bool svm_exit(struct pvp_sample *sample,
     const struct vmcb_struct *vmcb;
 
     if ( !is_hvm_vcpu(v) || !cpu_has_svm ||
-         regs->rip != (unsigned long)svm_stgi_label )
+         regs->rip - (unsigned long)svm_stgi_label > SVM_STGI_NEXT )
         return false;
 
     vmcb = v->arch.hvm.svm.vmcb;
@@ -160,8 +165,9 @@ void pvp_arch_context_skid(struct pvp_sample *sample)
 }
 
 /* False: the chain is full. */
-static bool add_frame(struct pvp_sample *sample, unsigned int max,
-                      uint64_t addr, uint16_t *count)
+static bool __maybe_unused add_frame(struct pvp_sample *sample,
+                                     unsigned int max, uint64_t addr,
+                                     uint16_t *count)
 {
     unsigned int n = sample->chain.nr_xen + sample->chain.nr_kernel +
                      sample->chain.nr_user;
@@ -270,7 +276,7 @@ static void walk_guest(struct pvp_sample *sample, unsigned int max)
 /* sample->regs is NULL for a sample that was not taken by an interrupt. */
 void pvp_arch_chain(struct pvp_sample *sample, unsigned int max)
 {
-    const struct vcpu *v = current;
+    const struct vcpu *v = sample->v;
 
     sample->chain = (struct pvperf_chain) {};
     if ( !sample->regs )
@@ -279,10 +285,10 @@ void pvp_arch_chain(struct pvp_sample *sample, unsigned int max)
     if ( !guest_mode(sample->regs) && !walk_xen(sample, max) )
         return;
 
-#ifdef CONFIG_PV
     if ( is_idle_vcpu(v) || !is_pv_vcpu(v) || is_pv_32bit_vcpu(v) )
         return;
 
+#ifdef CONFIG_PV
     if ( guest_mode(sample->regs) )
         walk_guest(sample, max);
     else
