@@ -89,7 +89,7 @@ static void fill_head(const struct pvperf_capture_info *info, struct pvp_head *h
 int pvp_capture_write_head(struct pvperf_capture_writer *w)
 {
     unsigned int i, nr = w->info.nr_events;
-    struct pvp_file_attr attrs[PVPERF_MAX_EVENTS] = { 0 };
+    struct pvp_file_attr attrs[PVPERF_MAX_EVENTS] = {0};
     uint64_t ids[PVPERF_MAX_EVENTS];
     struct pvp_head head;
     uint64_t at = sizeof(w->header);
@@ -132,7 +132,7 @@ struct out {
 
 static void put(struct out *o, const void *data, size_t len)
 {
-    if (len > o->max - o->len) {        /* cannot be: see FEATURES_MAX */
+    if (len > o->max - o->len) { /* cannot be: see FEATURES_MAX */
         abort();
     }
     memcpy(o->data + o->len, data, len);
@@ -185,9 +185,9 @@ static void put_tail(struct out *o, const struct pvperf_capture_writer *w)
 }
 
 static const uint8_t features[] = {
-    PVP_FEAT_HOSTNAME, PVP_FEAT_OSRELEASE, PVP_FEAT_VERSION, PVP_FEAT_ARCH,
-    PVP_FEAT_NRCPUS, PVP_FEAT_CMDLINE, PVP_FEAT_EVENT_DESC, PVP_FEAT_SAMPLE_TIME,
-    PVP_FEAT_PVPERF,
+    PVP_FEAT_HOSTNAME,   PVP_FEAT_OSRELEASE,   PVP_FEAT_VERSION,
+    PVP_FEAT_ARCH,       PVP_FEAT_NRCPUS,      PVP_FEAT_CMDLINE,
+    PVP_FEAT_EVENT_DESC, PVP_FEAT_SAMPLE_TIME, PVP_FEAT_PVPERF,
 };
 #define NR_FEATURES (sizeof(features) / sizeof(features[0]))
 #define FEATURES_MAX 16384
@@ -196,7 +196,7 @@ static void put_feature(struct out *o, const struct pvperf_capture_writer *w,
                         unsigned int feature)
 {
     const struct pvperf_capture_info *info = &w->info;
-    uint64_t times[2] = { w->tail.first_time, w->tail.last_time };
+    uint64_t times[2] = {w->tail.first_time, w->tail.last_time};
 
     switch (feature) {
     case PVP_FEAT_HOSTNAME:
@@ -212,7 +212,7 @@ static void put_feature(struct out *o, const struct pvperf_capture_writer *w,
         put_string(o, info->arch, sizeof(info->arch) - 1);
         break;
     case PVP_FEAT_NRCPUS:
-        put_u32(o, info->nr_pcpus);     /* available, then online */
+        put_u32(o, info->nr_pcpus); /* available, then online */
         put_u32(o, info->nr_pcpus);
         break;
     case PVP_FEAT_CMDLINE:
@@ -237,7 +237,7 @@ static void put_feature(struct out *o, const struct pvperf_capture_writer *w,
 int pvp_capture_write_features(struct pvperf_capture_writer *w)
 {
     struct pvp_section table[NR_FEATURES];
-    struct out o = { .data = malloc(FEATURES_MAX), .max = FEATURES_MAX };
+    struct out o = {.data = malloc(FEATURES_MAX), .max = FEATURES_MAX};
     uint64_t base = w->header.data.offset + w->data_written;
     size_t i;
     int rc;

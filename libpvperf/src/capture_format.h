@@ -10,22 +10,22 @@
 #include <linux/perf_event.h>
 #include <pvperf/capture.h>
 
-#define PVP_PERF_MAGIC      "PERFILE2"
-#define PVP_ATTR_SIZE       PERF_ATTR_SIZE_VER5
-#define PVP_FINISHED_ROUND  68     /* perf's PERF_RECORD_FINISHED_ROUND */
-#define PVP_MAX_RECORD      65528  /* largest multiple of 8 in 16 bits */
-#define PVP_MAX_VCPUS       8192
+#define PVP_PERF_MAGIC "PERFILE2"
+#define PVP_ATTR_SIZE PERF_ATTR_SIZE_VER5
+#define PVP_FINISHED_ROUND 68 /* perf's PERF_RECORD_FINISHED_ROUND */
+#define PVP_MAX_RECORD 65528  /* largest multiple of 8 in 16 bits */
+#define PVP_MAX_VCPUS 8192
 
 /* Feature sections of perf.data. */
-#define PVP_FEAT_HOSTNAME     3
-#define PVP_FEAT_OSRELEASE    4
-#define PVP_FEAT_VERSION      5
-#define PVP_FEAT_ARCH         6
-#define PVP_FEAT_NRCPUS       7
-#define PVP_FEAT_CMDLINE     11
-#define PVP_FEAT_EVENT_DESC  12
+#define PVP_FEAT_HOSTNAME 3
+#define PVP_FEAT_OSRELEASE 4
+#define PVP_FEAT_VERSION 5
+#define PVP_FEAT_ARCH 6
+#define PVP_FEAT_NRCPUS 7
+#define PVP_FEAT_CMDLINE 11
+#define PVP_FEAT_EVENT_DESC 12
 #define PVP_FEAT_SAMPLE_TIME 21
-#define PVP_FEAT_PVPERF     250    /* far above what perf knows: it skips it */
+#define PVP_FEAT_PVPERF 250 /* far above what perf knows: it skips it */
 
 struct pvp_section {
     uint64_t offset;
@@ -52,7 +52,7 @@ struct pvp_file_attr {
  * event ids and the data, where perf never looks, at the offset that
  * event_types.offset gives (its size is 0, so perf ignores it).
  */
-#define PVP_HEAD_MAGIC   "PVPERFC1"
+#define PVP_HEAD_MAGIC "PVPERFC1"
 #define PVP_HEAD_VERSION 1
 
 struct pvp_head_event {
@@ -93,7 +93,7 @@ struct pvp_tail {
     uint64_t lost;
     uint64_t first_time;
     uint64_t last_time;
-    uint32_t counts_valid;       /* bit per event */
+    uint32_t counts_valid; /* bit per event */
     uint32_t reserved;
     struct pvperf_counts counts[PVPERF_MAX_EVENTS];
 };
@@ -109,7 +109,7 @@ struct pvp_trailer {
 /* SAMPLE up to the call chain. */
 struct pvp_sample {
     struct perf_event_header hdr;
-    uint64_t id;                 /* event + 1 */
+    uint64_t id; /* event + 1 */
     uint64_t ip;
     uint32_t pid, tid;
     uint64_t time;
@@ -118,7 +118,7 @@ struct pvp_sample {
 };
 
 /* The raw data of a sample, after its 32-bit size. */
-#define PVP_RAW_MAGIC 0x31535650u   /* "PVS1" */
+#define PVP_RAW_MAGIC 0x31535650u /* "PVS1" */
 
 struct pvp_raw {
     uint32_t size;
@@ -152,7 +152,7 @@ struct pvp_lost {
 };
 
 /* COMM: pid, tid, name with NUL padded to 8, [pvp_comm_extra], trailer. */
-#define PVP_DOMAIN_MAGIC 0x31445650u   /* "PVD1" */
+#define PVP_DOMAIN_MAGIC 0x31445650u /* "PVD1" */
 
 struct pvp_comm_extra {
     uint32_t magic;
@@ -163,7 +163,7 @@ struct pvp_comm_extra {
 };
 
 /* MMAP2, then the path with NUL padded to 8, [pvp_mmap_extra], trailer. */
-#define PVP_OBJECT_MAGIC 0x314f5650u   /* "PVO1" */
+#define PVP_OBJECT_MAGIC 0x314f5650u /* "PVO1" */
 
 struct pvp_mmap2 {
     struct perf_event_header hdr;

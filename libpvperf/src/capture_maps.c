@@ -11,8 +11,8 @@
 
 #include "capture_private.h"
 
-#define PID_DOMAIN   100000
-#define TID_VCPU    1000000     /* up to 269435455 */
+#define PID_DOMAIN 100000
+#define TID_VCPU 1000000 /* up to 269435455 */
 #define PID_PROGRAM 300000000
 
 int32_t pvperf_capture_pid(uint16_t domid)
@@ -32,8 +32,8 @@ uint32_t pvp_process_tid(const struct pvp_process *p, uint16_t vcpu)
     return (uint32_t)pvperf_capture_tid(p->domain.domid, vcpu);
 }
 
-static struct pvp_process *find_process(struct pvperf_capture_writer *w,
-                                        uint16_t domid, uint64_t pt_base)
+static struct pvp_process *find_process(struct pvperf_capture_writer *w, uint16_t domid,
+                                        uint64_t pt_base)
 {
     size_t i;
 
@@ -53,10 +53,10 @@ static int put_comm(struct pvperf_capture_writer *w, const struct pvp_process *p
                     uint16_t vcpu, bool with_domain, struct pvperf_err *err)
 {
     uint8_t buf[16 + 2 * PVPERF_CAPTURE_NAME_LEN + sizeof(struct pvp_comm_extra) +
-                sizeof(struct pvp_trailer)] = { 0 };
-    struct perf_event_header hdr = { .type = PERF_RECORD_COMM };
-    struct pvp_trailer trailer = { 0 };
-    uint32_t ids[2] = { p->pid, pvp_process_tid(p, vcpu) };
+                sizeof(struct pvp_trailer)] = {0};
+    struct perf_event_header hdr = {.type = PERF_RECORD_COMM};
+    struct pvp_trailer trailer = {0};
+    uint32_t ids[2] = {p->pid, pvp_process_tid(p, vcpu)};
     size_t i, at = sizeof(hdr) + sizeof(ids), len = strlen(p->domain.name);
 
     memcpy(buf + sizeof(hdr), ids, sizeof(ids));
@@ -93,15 +93,18 @@ static int put_mmap(struct pvperf_capture_writer *w, const struct pvp_process *p
                     struct pvperf_err *err)
 {
     uint8_t buf[sizeof(struct pvp_mmap2) + PVPERF_CAPTURE_PATH_LEN + 8 +
-                sizeof(struct pvp_mmap_extra) + sizeof(struct pvp_trailer)] = { 0 };
+                sizeof(struct pvp_mmap_extra) + sizeof(struct pvp_trailer)] = {0};
     struct pvp_mmap2 rec = {
-        .hdr = { .type = PERF_RECORD_MMAP2, .misc = PERF_RECORD_MISC_USER },
-        .pid = p->pid, .tid = p->pid,
-        .addr = o->start, .len = o->len, .pgoff = o->file_offset,
-        .prot = 5,              /* PROT_READ | PROT_EXEC */
-        .flags = 2,             /* MAP_PRIVATE */
+        .hdr = {.type = PERF_RECORD_MMAP2, .misc = PERF_RECORD_MISC_USER},
+        .pid = p->pid,
+        .tid = p->pid,
+        .addr = o->start,
+        .len = o->len,
+        .pgoff = o->file_offset,
+        .prot = 5,  /* PROT_READ | PROT_EXEC */
+        .flags = 2, /* MAP_PRIVATE */
     };
-    struct pvp_trailer trailer = { .pid = p->pid, .tid = p->pid };
+    struct pvp_trailer trailer = {.pid = p->pid, .tid = p->pid};
     size_t at = sizeof(rec), len = strlen(o->path);
 
     if (o->build_id_len) {
@@ -113,8 +116,11 @@ static int put_mmap(struct pvperf_capture_writer *w, const struct pvp_process *p
     at += PVP_ALIGN8(len + 1);
     if (announce) {
         struct pvp_mmap_extra extra = {
-            .magic = PVP_OBJECT_MAGIC, .kind = o->kind, .domid = o->domid,
-            .pt_base = o->pt_base, .bias = o->bias,
+            .magic = PVP_OBJECT_MAGIC,
+            .kind = o->kind,
+            .domid = o->domid,
+            .pt_base = o->pt_base,
+            .bias = o->bias,
         };
 
         memcpy(buf + at, &extra, sizeof(extra));
@@ -194,8 +200,10 @@ static struct pvp_process *get_process(struct pvperf_capture_writer *w, uint16_t
     if (p)
         return p;
     if (domid > PVPERF_DOMID_IDLE) {
-        pvperf_err_set(err, -EINVAL, "%u is no domain id; this was left out of the "
-                       "capture", domid);
+        pvperf_err_set(err, -EINVAL,
+                       "%u is no domain id; this was left out of the "
+                       "capture",
+                       domid);
         return NULL;
     }
     snprintf(name, sizeof(name), "dom%u", domid);
@@ -253,8 +261,10 @@ int pvperf_capture_add_domain(struct pvperf_capture_writer *w,
     int rc = 0;
 
     if (d.domid > PVPERF_DOMID_IDLE || d.nr_vcpus > PVP_MAX_VCPUS)
-        return pvperf_err_set(err, -EINVAL, "domain %u with %u vCPUs cannot be; it was "
-                              "left out of the capture", d.domid, d.nr_vcpus);
+        return pvperf_err_set(err, -EINVAL,
+                              "domain %u with %u vCPUs cannot be; it was "
+                              "left out of the capture",
+                              d.domid, d.nr_vcpus);
     memset(d.name, 0, sizeof(d.name));
     memcpy(d.name, domain->name, strnlen(domain->name, sizeof(d.name) - 1));
     if (!d.name[0])
@@ -299,8 +309,10 @@ static int check_object(const struct pvperf_capture_object *o, struct pvperf_err
 
     if (!len || len == sizeof(o->path) || o->build_id_len > PVPERF_BUILD_ID_MAX ||
         o->kind > PVPERF_OBJECT_PROGRAM || !o->len || o->start + o->len - 1 < o->start)
-        return pvperf_err_set(err, -EINVAL, "an object that cannot be (%.64s) was left "
-                              "out of the capture", len ? o->path : "without a name");
+        return pvperf_err_set(err, -EINVAL,
+                              "an object that cannot be (%.64s) was left "
+                              "out of the capture",
+                              len ? o->path : "without a name");
     return 0;
 }
 
@@ -342,7 +354,8 @@ int pvperf_capture_add_object(struct pvperf_capture_writer *w,
     if (!get_process(w, o.domid, o.pt_base, err))
         return w->failed ? w->failed : -EINVAL;
     if (remember_object(w, &o))
-        return pvperf_err_set(err, -ENOMEM, "no memory for another object in the "
+        return pvperf_err_set(err, -ENOMEM,
+                              "no memory for another object in the "
                               "capture");
     for (i = 0; !rc && i < w->nr_processes; i++) {
         struct pvp_process *p = w->processes[i];

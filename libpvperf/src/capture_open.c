@@ -47,7 +47,7 @@ const uint8_t *pvp_reader_bytes(struct pvperf_capture_reader *r, uint64_t offset
     if (offset < r->window_offset || offset - r->window_offset > r->window_len ||
         len > r->window_len - (offset - r->window_offset)) {
         left = r->size - offset;
-        want = r->index ? 2048 : PVP_READ_WINDOW;   /* sorted: to and fro */
+        want = r->index ? 2048 : PVP_READ_WINDOW; /* sorted: to and fro */
         if (want < len)
             want = len;
         if (want > left)
@@ -75,13 +75,16 @@ static int parse_head(struct pvperf_capture_reader *r, const struct pvp_head *h,
     unsigned int i;
 
     if (h->version != PVP_HEAD_VERSION)
-        return pvperf_err_set(err, -EPROTO, "%s is a capture of format %u, this pvperf "
-                              "reads format %u; use a newer pvperf", r->name,
-                              h->version, PVP_HEAD_VERSION);
+        return pvperf_err_set(err, -EPROTO,
+                              "%s is a capture of format %u, this pvperf "
+                              "reads format %u; use a newer pvperf",
+                              r->name, h->version, PVP_HEAD_VERSION);
     if (h->size != sizeof(*h) || !h->nr_events || h->nr_events > PVPERF_MAX_EVENTS ||
         h->max_stack > PVPERF_MAX_STACK)
-        return pvperf_err_set(err, -EBADMSG, "the head of %s is damaged: nothing can be "
-                              "read from it; use another copy", r->name);
+        return pvperf_err_set(err, -EBADMSG,
+                              "the head of %s is damaged: nothing can be "
+                              "read from it; use another copy",
+                              r->name);
     info->nr_events = h->nr_events;
     info->session_flags = h->session_flags;
     info->max_stack = h->max_stack;
@@ -90,7 +93,8 @@ static int parse_head(struct pvperf_capture_reader *r, const struct pvp_head *h,
     info->abi_minor = h->abi_minor;
     info->start_time = h->start_time;
     info->start_realtime = h->start_realtime;
-#define COPY(field) copy_text(info->field, sizeof(info->field), h->field, sizeof(h->field))
+#define COPY(field) \
+    copy_text(info->field, sizeof(info->field), h->field, sizeof(h->field))
     COPY(hostname);
     COPY(xen_version);
     COPY(os_release);
@@ -100,8 +104,8 @@ static int parse_head(struct pvperf_capture_reader *r, const struct pvp_head *h,
 #undef COPY
     for (i = 0; i < info->nr_events; i++) {
         info->events[i] = h->events[i].event;
-        copy_text(info->event_names[i], sizeof(info->event_names[i]),
-                  h->events[i].name, sizeof(h->events[i].name));
+        copy_text(info->event_names[i], sizeof(info->event_names[i]), h->events[i].name,
+                  sizeof(h->events[i].name));
     }
     r->callchain = info->session_flags & PVPERF_SESSION_FLAG_CALLCHAIN;
     return 0;
@@ -142,8 +146,10 @@ static void read_tail(struct pvperf_capture_reader *r, const struct pvp_file_hea
 
 static int not_ours(struct pvperf_capture_reader *r, struct pvperf_err *err)
 {
-    return pvperf_err_set(err, -EBADMSG, "%s was made by perf, not by pvperf; use perf "
-                          "report", r->name);
+    return pvperf_err_set(err, -EBADMSG,
+                          "%s was made by perf, not by pvperf; use perf "
+                          "report",
+                          r->name);
 }
 
 int pvp_reader_head(struct pvperf_capture_reader *r, struct pvperf_err *err)
@@ -154,12 +160,15 @@ int pvp_reader_head(struct pvperf_capture_reader *r, struct pvperf_err *err)
     int rc;
 
     if (!p)
-        return pvperf_err_set(err, -ENODATA, "%s has only %" PRIu64 " bytes: it is no "
-                              "capture, or was cut off; use another copy", r->name,
-                              r->size);
+        return pvperf_err_set(err, -ENODATA,
+                              "%s has only %" PRIu64 " bytes: it is no "
+                              "capture, or was cut off; use another copy",
+                              r->name, r->size);
     if (memcmp(p, PVP_PERF_MAGIC, 8))
-        return pvperf_err_set(err, -EBADMSG, "%s is not a capture made by pvperf; give "
-                              "the file that pvperf record wrote", r->name);
+        return pvperf_err_set(err, -EBADMSG,
+                              "%s is not a capture made by pvperf; give "
+                              "the file that pvperf record wrote",
+                              r->name);
     p = pvp_reader_bytes(r, 0, sizeof(h));
     if (!p)
         goto cut;
@@ -181,8 +190,10 @@ int pvp_reader_head(struct pvperf_capture_reader *r, struct pvperf_err *err)
         return rc;
     if (h.data.offset < h.event_types.offset + sizeof(head) ||
         h.data.offset + h.data.size < h.data.offset)
-        return pvperf_err_set(err, -EBADMSG, "the head of %s is damaged: nothing can be "
-                              "read from it; use another copy", r->name);
+        return pvperf_err_set(err, -EBADMSG,
+                              "the head of %s is damaged: nothing can be "
+                              "read from it; use another copy",
+                              r->name);
     r->data_start = h.data.offset;
     r->data_end = h.data.offset + h.data.size;
     if (r->data_end > r->size) {
@@ -193,8 +204,9 @@ int pvp_reader_head(struct pvperf_capture_reader *r, struct pvperf_err *err)
     return 0;
 
 cut:
-    return pvperf_err_set(err, -ENODATA, "%s is cut off within its head, at byte %"
-                          PRIu64 ": nothing can be read from it; use another copy",
+    return pvperf_err_set(err, -ENODATA,
+                          "%s is cut off within its head, at byte %" PRIu64
+                          ": nothing can be read from it; use another copy",
                           r->name, r->size);
 }
 
@@ -207,8 +219,10 @@ static int open_source(struct pvperf_capture_reader *r, struct pvperf_err *err)
         return pvperf_err_set(err, -errno, "cannot open capture %s: %s", r->name,
                               strerror(errno));
     if (!S_ISREG(st.st_mode))
-        return pvperf_err_set(err, -EBADMSG, "%s is no regular file; give the file that "
-                              "pvperf record wrote", r->name);
+        return pvperf_err_set(err, -EBADMSG,
+                              "%s is no regular file; give the file that "
+                              "pvperf record wrote",
+                              r->name);
     r->size = (uint64_t)st.st_size;
     r->window = malloc(PVP_READ_WINDOW);
     if (!r->window)
@@ -248,14 +262,14 @@ int pvperf_capture_open(const char *path, struct pvperf_capture_reader **out,
                         struct pvperf_err *err)
 {
     if (strlen(path) >= PVPERF_CAPTURE_PATH_LEN)
-        return pvperf_err_set(err, -ENAMETOOLONG, "the path of the capture is too "
+        return pvperf_err_set(err, -ENAMETOOLONG,
+                              "the path of the capture is too "
                               "long; use a shorter one");
     return open_reader(path, NULL, 0, out, err);
 }
 
 int pvperf_capture_open_buffer(const void *buf, size_t len,
-                               struct pvperf_capture_reader **out,
-                               struct pvperf_err *err)
+                               struct pvperf_capture_reader **out, struct pvperf_err *err)
 {
     return open_reader("the capture", buf ? buf : "", len, out, err);
 }

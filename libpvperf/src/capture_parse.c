@@ -31,8 +31,7 @@ static int parse_sample(const struct pvperf_capture_reader *r, const uint8_t *p,
     if (raw.size != PVP_RAW_SIZE || raw.magic != PVP_RAW_MAGIC ||
         rec.id != raw.event + 1u || raw.event >= r->info.nr_events ||
         raw.mode >= PVPERF_MODES || raw.domid > PVPERF_DOMID_IDLE ||
-        (size_t)raw.nr_xen + raw.nr_kernel + raw.nr_user != nr ||
-        rec.cpu > UINT16_MAX)
+        (size_t)raw.nr_xen + raw.nr_kernel + raw.nr_user != nr || rec.cpu > UINT16_MAX)
         return -EBADMSG;
     memset(s, 0, offsetof(struct pvperf_sample, chain));
     s->time = rec.time;
@@ -130,8 +129,7 @@ static int parse_mmap(const uint8_t *p, size_t size, struct pvperf_capture_objec
         return -EBADMSG;
     memcpy(&extra, p + sizeof(rec) + len, sizeof(extra));
     if (extra.magic != PVP_OBJECT_MAGIC || extra.kind > PVPERF_OBJECT_PROGRAM ||
-        extra.domid > PVPERF_DOMID_IDLE || !rec.len ||
-        rec.addr + rec.len - 1 < rec.addr)
+        extra.domid > PVPERF_DOMID_IDLE || !rec.len || rec.addr + rec.len - 1 < rec.addr)
         return -EBADMSG;
     memset(o, 0, sizeof(*o));
     if (rec.hdr.misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
@@ -151,8 +149,8 @@ static int parse_mmap(const uint8_t *p, size_t size, struct pvperf_capture_objec
     return 1;
 }
 
-int pvp_record_parse(const struct pvperf_capture_reader *r, const uint8_t *p,
-                     size_t size, struct pvperf_capture_rec *rec)
+int pvp_record_parse(const struct pvperf_capture_reader *r, const uint8_t *p, size_t size,
+                     struct pvperf_capture_rec *rec)
 {
     struct perf_event_header hdr;
 

@@ -18,19 +18,19 @@ struct pvp_process {
     uint64_t pt_base;
     uint32_t pid;
     bool announced;
-    bool has_children;          /* processes with a pt_base exist */
+    bool has_children; /* processes with a pt_base exist */
     uint64_t threads[PVP_MAX_VCPUS / 64];
 };
 
 struct pvperf_capture_writer {
     int fd;
-    int failed;                 /* the first error, for good */
+    int failed; /* the first error, for good */
     char path[PVPERF_CAPTURE_PATH_LEN];
     struct pvperf_err error;
     struct pvperf_capture_info info;
 
     struct pvp_file_header header;
-    uint64_t data_written;      /* bytes of whole records in the file */
+    uint64_t data_written; /* bytes of whole records in the file */
     uint8_t *buffer;
     size_t used;
 
@@ -53,9 +53,9 @@ int pvp_capture_pwrite(struct pvperf_capture_writer *w, const void *data, size_t
                        uint64_t offset, size_t *done);
 
 /* capture_maps.c: the process for a sample, announced, or NULL with @err. */
-struct pvp_process *pvp_capture_process(struct pvperf_capture_writer *w,
-                                        uint16_t domid, uint64_t pt_base,
-                                        uint16_t vcpu, struct pvperf_err *err);
+struct pvp_process *pvp_capture_process(struct pvperf_capture_writer *w, uint16_t domid,
+                                        uint64_t pt_base, uint16_t vcpu,
+                                        struct pvperf_err *err);
 uint32_t pvp_process_tid(const struct pvp_process *p, uint16_t vcpu);
 
 /* capture_features.c */

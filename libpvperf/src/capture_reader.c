@@ -105,12 +105,16 @@ static int at_end(struct pvperf_capture_reader *r, int rc, uint64_t offset,
     r->end = rc;
     if (rc == -ENODATA) {
         r->summary.truncated = true;
-        pvperf_err_set(&r->end_error, rc, "%s is cut off at byte %" PRIu64 "; what was "
-                       "before is used", r->name, offset);
+        pvperf_err_set(&r->end_error, rc,
+                       "%s is cut off at byte %" PRIu64 "; what was "
+                       "before is used",
+                       r->name, offset);
     } else if (rc == -EBADMSG) {
         r->summary.damaged = true;
-        pvperf_err_set(&r->end_error, rc, "%s is damaged at byte %" PRIu64 "; what was "
-                       "before is used", r->name, offset);
+        pvperf_err_set(&r->end_error, rc,
+                       "%s is damaged at byte %" PRIu64 "; what was "
+                       "before is used",
+                       r->name, offset);
     }
     if (err && rc)
         *err = r->end_error;
@@ -236,8 +240,8 @@ static int by_time(const void *pa, const void *pb)
     return (a->offset > b->offset) - (a->offset < b->offset);
 }
 
-static int add_index(struct pvperf_capture_reader *r, struct pvp_index **list,
-                     size_t *nr, const struct pvperf_capture_rec *rec)
+static int add_index(struct pvperf_capture_reader *r, struct pvp_index **list, size_t *nr,
+                     const struct pvperf_capture_rec *rec)
 {
     struct pvp_index *bigger;
 
@@ -247,8 +251,8 @@ static int add_index(struct pvperf_capture_reader *r, struct pvp_index **list,
     if (!bigger)
         return -ENOMEM;
     *list = bigger;
-    bigger[*nr].time = rec->type == PVPERF_CAPTURE_SAMPLE ? rec->u.sample.time
-                                                          : rec->u.lost.time_last;
+    bigger[*nr].time =
+        rec->type == PVPERF_CAPTURE_SAMPLE ? rec->u.sample.time : rec->u.lost.time_last;
     bigger[(*nr)++].offset = rec->offset;
     return 0;
 }
@@ -273,8 +277,10 @@ int pvperf_capture_sort(struct pvperf_capture_reader *r, struct pvperf_err *err)
         rc = list || (list = malloc(sizeof(*list))) ? 0 : -ENOMEM;
     if (rc) {
         free(list);
-        return pvperf_err_set(err, rc, "no memory to sort %s; free some, or use what "
-                              "needs no order (report, flamegraph)", r->name);
+        return pvperf_err_set(err, rc,
+                              "no memory to sort %s; free some, or use what "
+                              "needs no order (report, flamegraph)",
+                              r->name);
     }
     if (nr)
         qsort(list, nr, sizeof(*list), by_time);

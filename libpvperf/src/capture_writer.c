@@ -18,8 +18,7 @@ int pvp_capture_fail(struct pvperf_capture_writer *w, int rc, struct pvperf_err 
         w->failed = rc;
         pvperf_err_set(&w->error, rc, "cannot write capture %s: %s; %s%s", w->path,
                        strerror(-rc),
-                       rc == -ENOSPC || rc == -EDQUOT ? "free some space; " : "",
-                       advice);
+                       rc == -ENOSPC || rc == -EDQUOT ? "free some space; " : "", advice);
     }
     if (err)
         *err = w->error;
@@ -128,14 +127,20 @@ static int open_file(struct pvperf_capture_writer *w, struct pvperf_err *err)
 
     w->fd = open(w->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
     if (w->fd < 0)
-        return pvperf_err_set(err, -errno, "cannot create capture %s: %s; choose "
-                              "another place for it", w->path, strerror(errno));
+        return pvperf_err_set(err, -errno,
+                              "cannot create capture %s: %s; choose "
+                              "another place for it",
+                              w->path, strerror(errno));
     if (fstat(w->fd, &st) || !S_ISREG(st.st_mode))
-        return pvperf_err_set(err, -ESPIPE, "cannot write a capture to %s: it is no "
-                              "regular file; choose another name", w->path);
+        return pvperf_err_set(err, -ESPIPE,
+                              "cannot write a capture to %s: it is no "
+                              "regular file; choose another name",
+                              w->path);
     if (ftruncate(w->fd, 0))
-        return pvperf_err_set(err, -errno, "cannot empty capture %s: %s; choose "
-                              "another place for it", w->path, strerror(errno));
+        return pvperf_err_set(err, -errno,
+                              "cannot empty capture %s: %s; choose "
+                              "another place for it",
+                              w->path, strerror(errno));
     return 0;
 }
 
@@ -143,7 +148,9 @@ int pvperf_capture_create(const char *path, const struct pvperf_capture_info *in
                           struct pvperf_capture_writer **out, struct pvperf_err *err)
 {
     struct pvperf_capture_domain xen = {
-        .domid = PVPERF_DOMID_IDLE, .nr_vcpus = info->nr_pcpus, .name = "xen",
+        .domid = PVPERF_DOMID_IDLE,
+        .nr_vcpus = info->nr_pcpus,
+        .name = "xen",
     };
     struct pvperf_capture_writer *w;
     int rc = check_info(info, err);
@@ -151,7 +158,8 @@ int pvperf_capture_create(const char *path, const struct pvperf_capture_info *in
     if (rc)
         return rc;
     if (strlen(path) >= sizeof(w->path))
-        return pvperf_err_set(err, -ENAMETOOLONG, "the path of the capture is too "
+        return pvperf_err_set(err, -ENAMETOOLONG,
+                              "the path of the capture is too "
                               "long; choose a shorter one");
     w = calloc(1, sizeof(*w));
     if (!w)
@@ -186,7 +194,7 @@ int pvperf_capture_create(const char *path, const struct pvperf_capture_info *in
 static size_t put_chain(uint8_t *p, const struct pvperf_sample *s)
 {
     size_t nr = (size_t)s->nr_xen + s->nr_kernel + s->nr_user;
-    uint64_t words[3] = { 2 + nr, PERF_CONTEXT_USER, s->ip };
+    uint64_t words[3] = {2 + nr, PERF_CONTEXT_USER, s->ip};
 
     memcpy(p, words, sizeof(words));
     memcpy(p + sizeof(words), s->chain, nr * sizeof(uint64_t));
@@ -208,16 +216,17 @@ int pvperf_capture_write_sample(struct pvperf_capture_writer *w,
 {
     uint8_t buf[sizeof(struct pvp_sample) + 24 + PVPERF_MAX_STACK * 8 +
                 sizeof(struct pvp_raw)];
-    struct pvp_sample rec = { .hdr = { .type = PERF_RECORD_SAMPLE,
-                                       .misc = PERF_RECORD_MISC_USER } };
-    struct pvp_raw raw = { .size = PVP_RAW_SIZE, .magic = PVP_RAW_MAGIC };
+    struct pvp_sample rec = {
+        .hdr = {.type = PERF_RECORD_SAMPLE, .misc = PERF_RECORD_MISC_USER}};
+    struct pvp_raw raw = {.size = PVP_RAW_SIZE, .magic = PVP_RAW_MAGIC};
     struct pvp_process *p;
     size_t at = sizeof(rec);
     int rc;
 
     if (s->event >= w->info.nr_events || s->mode >= PVPERF_MODES ||
         (unsigned int)s->nr_xen + s->nr_kernel + s->nr_user > PVPERF_MAX_STACK)
-        return pvperf_err_set(err, -EINVAL, "a sample that cannot be was not written "
+        return pvperf_err_set(err, -EINVAL,
+                              "a sample that cannot be was not written "
                               "to the capture; please report this");
     p = pvp_capture_process(w, s->domid, s->pt_base, s->vcpu, err);
     if (!p)
@@ -256,14 +265,15 @@ int pvperf_capture_write_sample(struct pvperf_capture_writer *w,
 int pvperf_capture_write_lost(struct pvperf_capture_writer *w,
                               const struct pvperf_lost *l, struct pvperf_err *err)
 {
-    struct pvp_lost rec = { .hdr = { .type = PERF_RECORD_LOST,
-                                     .misc = PERF_RECORD_MISC_USER,
-                                     .size = sizeof(rec) } };
+    struct pvp_lost rec = {.hdr = {.type = PERF_RECORD_LOST,
+                                   .misc = PERF_RECORD_MISC_USER,
+                                   .size = sizeof(rec)}};
     struct pvp_process *p;
     int rc;
 
     if (l->event >= w->info.nr_events)
-        return pvperf_err_set(err, -EINVAL, "a loss that cannot be was not written to "
+        return pvperf_err_set(err, -EINVAL,
+                              "a loss that cannot be was not written to "
                               "the capture; please report this");
     p = pvp_capture_process(w, l->domid, 0, l->vcpu, err);
     if (!p)
@@ -287,7 +297,7 @@ int pvperf_capture_write_lost(struct pvperf_capture_writer *w,
 
 int pvperf_capture_end_round(struct pvperf_capture_writer *w, struct pvperf_err *err)
 {
-    struct perf_event_header hdr = { .type = PVP_FINISHED_ROUND, .size = sizeof(hdr) };
+    struct perf_event_header hdr = {.type = PVP_FINISHED_ROUND, .size = sizeof(hdr)};
     int rc = 0;
 
     /* A round in which nothing came needs no mark. */

@@ -10,10 +10,10 @@
 #define DEFAULT_WIDTH 1200
 #define MARGIN 10
 #define ROW 17
-#define TOP 60              /* title, subtitle, legend */
-#define BOTTOM 24           /* what is under the pointer */
+#define TOP 60    /* title, subtitle, legend */
+#define BOTTOM 24 /* what is under the pointer */
 #define CHAR_WIDTH 6.7
-#define LEVELS (PVPERF_MAX_STACK + 1 + 3)   /* all, domain, mode, frames */
+#define LEVELS (PVPERF_MAX_STACK + 1 + 3) /* all, domain, mode, frames */
 
 static const struct pvperf_flamegraph_options no_options;
 
@@ -48,8 +48,10 @@ static int fold(void *arg, const char *domain, uint16_t domid, unsigned int mode
         fputc(';', out);
         put_folded(out, frames[i].symbol);
         /* A name that says nothing: say at least where it is. */
-        if (frames[i].symbol[0] == '[')
-            fprintf(out, " in "), put_folded(out, frames[i].object);
+        if (frames[i].symbol[0] == '[') {
+            fputs(" in ", out);
+            put_folded(out, frames[i].object);
+        }
     }
     fprintf(out, " %" PRIu64 "\n", samples);
     return 0;
@@ -72,25 +74,25 @@ int pvperf_flamegraph_folded(const struct pvperf_profile *p, FILE *out,
  * sorted, so that those with a common beginning are neighbours.
  */
 struct node {
-    char *name;             /* own copy for domains, else of the profile */
+    char *name; /* own copy */
     const char *object;
     uint64_t samples;
     uint64_t weight;
-    uint64_t start;         /* weight to the left of it */
+    uint64_t start; /* weight to the left of it */
     uint8_t level;
-    char class;             /* a(ll), d(omain), u, k, h, i */
+    char class; /* a(ll), d(omain), u, k, h, i */
 };
 
 struct tree {
     struct node *nodes;
     size_t nr, max;
-    size_t path[LEVELS];    /* the open node of each level */
-    size_t depth;           /* open levels */
+    size_t path[LEVELS]; /* the open node of each level */
+    size_t depth;        /* open levels */
     uint8_t deepest;
-    bool by_samples;        /* no weights: each sample counts as one */
+    bool by_samples; /* no weights: each sample counts as one */
 };
 
-static const char mode_class[PVPERF_MODES] = { 'u', 'k', 'h', 'i' };
+static const char mode_class[PVPERF_MODES] = {'u', 'k', 'h', 'i'};
 
 static int open_node(struct tree *t, const char *name, const char *object, char class,
                      size_t level, uint64_t start)
@@ -136,7 +138,7 @@ static bool same_node(const struct tree *t, size_t level, const char *name,
 
 struct adding {
     struct tree *tree;
-    uint16_t domid;         /* two domains may have one name */
+    uint16_t domid; /* two domains may have one name */
 };
 
 static int add_stack(void *arg, const char *domain, uint16_t domid, unsigned int mode,
@@ -186,7 +188,7 @@ static int make_tree(const struct pvperf_profile *p,
                      const struct pvperf_profile_filter *filter, struct tree *t)
 {
     struct pvperf_profile_totals totals;
-    struct adding a = { .tree = t, .domid = PVPERF_ANY_DOMAIN };
+    struct adding a = {.tree = t, .domid = PVPERF_ANY_DOMAIN};
     int rc;
 
     memset(t, 0, sizeof(*t));
@@ -205,7 +207,7 @@ static int make_tree(const struct pvperf_profile *p,
 struct picture {
     FILE *out;
     const struct tree *tree;
-    double scale;           /* pixels a unit of weight */
+    double scale; /* pixels a unit of weight */
     double min_width;
     unsigned int width;
     unsigned int height;
@@ -264,7 +266,8 @@ static void put_node(const struct picture *pic, const struct node *n)
         fputc('\n', pic->out);
         put_escaped(pic->out, n->object, SIZE_MAX);
     }
-    fprintf(pic->out, "\n%" PRIu64 " samples, %.2f%%</title><rect x=\"%.2f\" y=\"%u\" "
+    fprintf(pic->out,
+            "\n%" PRIu64 " samples, %.2f%%</title><rect x=\"%.2f\" y=\"%u\" "
             "width=\"%.2f\" height=\"%d\" rx=\"1\"/><text x=\"%.2f\" y=\"%u\">",
             n->samples, 100.0 * (double)n->weight / (double)root->weight, x, y, w,
             ROW - 1, x + 2, y + 12);
@@ -280,12 +283,16 @@ static void put_node(const struct picture *pic, const struct node *n)
 static void put_legend(const struct picture *pic, int y)
 {
     static const char *const texts[PVPERF_MODES] = {
-        "guest user", "guest kernel", "hypervisor", "idle",
+        "guest user",
+        "guest kernel",
+        "hypervisor",
+        "idle",
     };
     unsigned int i, x = MARGIN;
 
     for (i = 0; i < PVPERF_MODES; i++) {
-        fprintf(pic->out, "<rect class=\"%c0\" x=\"%u\" y=\"%d\" width=\"12\" "
+        fprintf(pic->out,
+                "<rect class=\"%c0\" x=\"%u\" y=\"%d\" width=\"12\" "
                 "height=\"12\"/><text class=\"note\" x=\"%u\" y=\"%d\">%s</text>\n",
                 mode_class[i], x, y - 10, x + 17, y, texts[i]);
         x += 110;
@@ -293,8 +300,7 @@ static void put_legend(const struct picture *pic, int y)
 }
 
 static void put_subtitle(FILE *out, const struct pvperf_profile *p,
-                         const struct pvperf_flamegraph_options *o,
-                         const struct tree *t)
+                         const struct pvperf_flamegraph_options *o, const struct tree *t)
 {
     struct pvperf_profile_totals totals;
 
@@ -321,7 +327,8 @@ static void put_svg_header(const struct picture *pic, const struct pvperf_profil
     put_escaped(pic->out, title_of(o), SIZE_MAX);
     fprintf(pic->out, "</text>\n<text class=\"note\" x=\"%d\" y=\"36\">", MARGIN);
     put_subtitle(pic->out, p, o, pic->tree);
-    fprintf(pic->out, "</text>\n"
+    fprintf(pic->out,
+            "</text>\n"
             "<text class=\"note act\" id=\"search\" x=\"%u\" y=\"20\">Search</text>\n"
             "<text class=\"note act\" id=\"reset\" x=\"%u\" y=\"20\">Reset</text>\n"
             "<text class=\"note\" id=\"found\" x=\"%u\" y=\"36\"></text>\n",
@@ -334,10 +341,12 @@ static void put_picture(struct picture *pic, const struct pvperf_profile *p,
     const struct tree *t = pic->tree;
     size_t i;
 
-    fprintf(pic->out, "<svg id=\"flame\" xmlns=\"http://www.w3.org/2000/svg\" "
+    fprintf(pic->out,
+            "<svg id=\"flame\" xmlns=\"http://www.w3.org/2000/svg\" "
             "width=\"%u\" height=\"%u\" viewBox=\"0 0 %u %u\" data-left=\"%d\" "
-            "data-width=\"%u\">\n<style>%s</style>\n", pic->width, pic->height,
-            pic->width, pic->height, MARGIN, pic->width - 2 * MARGIN, pvp_flame_style);
+            "data-width=\"%u\">\n<style>%s</style>\n",
+            pic->width, pic->height, pic->width, pic->height, MARGIN,
+            pic->width - 2 * MARGIN, pvp_flame_style);
     if (alone)
         put_svg_header(pic, p, o);
     put_legend(pic, alone ? TOP - 6 : 14);
@@ -373,7 +382,7 @@ int pvperf_flamegraph_svg(const struct pvperf_profile *p, FILE *out,
                           const struct pvperf_flamegraph_options *options)
 {
     struct tree t;
-    struct picture pic = { .out = out, .tree = &t };
+    struct picture pic = {.out = out, .tree = &t};
     int rc;
 
     options = options ? options : &no_options;
@@ -393,7 +402,7 @@ int pvperf_flamegraph_html(const struct pvperf_profile *p, FILE *out,
                            const struct pvperf_flamegraph_options *options)
 {
     struct tree t;
-    struct picture pic = { .out = out, .tree = &t };
+    struct picture pic = {.out = out, .tree = &t};
     int rc;
 
     options = options ? options : &no_options;
@@ -403,7 +412,8 @@ int pvperf_flamegraph_html(const struct pvperf_profile *p, FILE *out,
     size_picture(&pic, options, false);
     fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
           "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-          "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n<title>", out);
+          "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n<title>",
+          out);
     put_escaped(out, title_of(options), SIZE_MAX);
     fprintf(out, "</title>\n<style>%s</style>\n</head>\n<body>\n<h1>",
             pvp_flame_page_style);
@@ -414,7 +424,8 @@ int pvperf_flamegraph_html(const struct pvperf_profile *p, FILE *out,
           "<form id=\"form\"><input id=\"query\" type=\"search\" "
           "placeholder=\"search for a function\" autocomplete=\"off\"> "
           "<button id=\"reset\" type=\"button\">Reset</button> "
-          "<span id=\"found\"></span></form>\n", out);
+          "<span id=\"found\"></span></form>\n",
+          out);
     put_picture(&pic, p, options, false);
     fprintf(out, "<script>\n%s</script>\n</body>\n</html>\n", pvp_flame_script);
     free_tree(&t);

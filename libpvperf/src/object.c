@@ -203,12 +203,12 @@ static const char *const kind_names[] = {
 static int load_kernel_image(struct pvperf_object *o, struct pvp_image *image,
                              struct pvperf_err *err)
 {
-    struct pvp_image elf = { .fd = -1 };
+    struct pvp_image elf = {.fd = -1};
     int rc = pvp_image_unpack(image, &elf, o->path, err);
 
     if (!rc)
         rc = pvp_object_read_elf(o, &elf, err);
-    o->info.elf = false;        /* perf cannot look into it */
+    o->info.elf = false; /* perf cannot look into it */
     free(elf.owned);
     return rc;
 }
@@ -217,13 +217,13 @@ static int load_kernel_image(struct pvperf_object *o, struct pvp_image *image,
 static int load_image(struct pvperf_object *o, struct pvp_image *image,
                       struct pvperf_err *err)
 {
-    uint8_t magic[0x206] = { 0 };
+    uint8_t magic[0x206] = {0};
     ssize_t got = 0;
     int rc;
 
     if (image->data)
-        memcpy(magic, image->data, image->size < sizeof(magic) ? image->size
-                                                               : sizeof(magic));
+        memcpy(magic, image->data,
+               image->size < sizeof(magic) ? image->size : sizeof(magic));
     else
         got = pread(image->fd, magic, sizeof(magic), 0);
     if (got < 0)
@@ -267,7 +267,7 @@ static int load(const char *path, struct pvp_image *image, enum pvperf_object_ki
 int pvperf_object_load(const char *path, enum pvperf_object_kind kind,
                        struct pvperf_object **out, struct pvperf_err *err)
 {
-    struct pvp_image image = { .fd = -1 };
+    struct pvp_image image = {.fd = -1};
     struct stat st;
     int rc;
 
@@ -285,10 +285,10 @@ int pvperf_object_load(const char *path, enum pvperf_object_kind kind,
 }
 
 int pvperf_object_load_buffer(const void *buf, size_t len, const char *name,
-                              enum pvperf_object_kind kind,
-                              struct pvperf_object **out, struct pvperf_err *err)
+                              enum pvperf_object_kind kind, struct pvperf_object **out,
+                              struct pvperf_err *err)
 {
-    struct pvp_image image = { .fd = -1, .data = buf, .size = len };
+    struct pvp_image image = {.fd = -1, .data = buf, .size = len};
 
     return load(name, &image, kind, out, err);
 }
@@ -339,8 +339,7 @@ const char *pvperf_object_lookup(const struct pvperf_object *o, uint64_t address
     return o->names + s->name;
 }
 
-int pvperf_object_find(const struct pvperf_object *o, const char *name,
-                       uint64_t *address)
+int pvperf_object_find(const struct pvperf_object *o, const char *name, uint64_t *address)
 {
     size_t i;
 

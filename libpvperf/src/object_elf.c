@@ -61,11 +61,15 @@ static int read_headers(struct pvperf_object *o, Elf *elf, struct pvperf_err *er
     GElf_Phdr ph;
 
     if (!gelf_getehdr(elf, &eh) || elf_getphdrnum(elf, &nr))
-        return pvperf_err_set(err, -ENOEXEC, "%s is a damaged ELF file: %s; use another "
-                              "copy", o->path, elf_errmsg(-1));
+        return pvperf_err_set(err, -ENOEXEC,
+                              "%s is a damaged ELF file: %s; use another "
+                              "copy",
+                              o->path, elf_errmsg(-1));
     if (eh.e_machine != EM_X86_64 || (eh.e_type != ET_EXEC && eh.e_type != ET_DYN))
-        return pvperf_err_set(err, -ENOEXEC, "%s is no x86-64 executable; give the file "
-                              "that runs there", o->path);
+        return pvperf_err_set(err, -ENOEXEC,
+                              "%s is no x86-64 executable; give the file "
+                              "that runs there",
+                              o->path);
     o->info.relocatable = eh.e_type == ET_DYN;
     for (i = 0; i < nr && i < 4096; i++) {
         if (!gelf_getphdr(elf, (int)i, &ph))
@@ -73,13 +77,17 @@ static int read_headers(struct pvperf_object *o, Elf *elf, struct pvperf_err *er
         if (wanted_segment(o, &ph))
             pvp_object_add_range(o, ph.p_vaddr, ph.p_filesz, ph.p_offset);
         if (ph.p_type == PT_NOTE && !o->info.build_id_len)
-            note_build_id(o, elf_getdata_rawchunk(elf, (int64_t)ph.p_offset,
-                                                  ph.p_filesz, ELF_T_NHDR));
+            note_build_id(o, elf_getdata_rawchunk(elf, (int64_t)ph.p_offset, ph.p_filesz,
+                                                  ELF_T_NHDR));
     }
     if (!o->info.nr_ranges)
-        return pvperf_err_set(err, -ENOEXEC, "%s has no code%s; give the file that runs "
-                              "there", o->path, o->info.kind == PVPERF_OBJECT_PROGRAM ?
-                              "" : " in the upper half of the address space");
+        return pvperf_err_set(err, -ENOEXEC,
+                              "%s has no code%s; give the file that runs "
+                              "there",
+                              o->path,
+                              o->info.kind == PVPERF_OBJECT_PROGRAM
+                                  ? ""
+                                  : " in the upper half of the address space");
     return 0;
 }
 
@@ -188,7 +196,7 @@ static int read_symbols(struct pvperf_object *o, Elf *elf, unsigned int type)
 static int read_debug_file(struct pvperf_object *o)
 {
     char path[sizeof(DEBUG_DIR) + 2 * PVPERF_BUILD_ID_MAX + 16];
-    struct pvp_image image = { .fd = -1 };
+    struct pvp_image image = {.fd = -1};
     int rc = 0, at, i;
     Elf *elf;
 
@@ -196,8 +204,7 @@ static int read_debug_file(struct pvperf_object *o)
         return 0;
     at = snprintf(path, sizeof(path), DEBUG_DIR "/%02x/", o->info.build_id[0]);
     for (i = 1; i < o->info.build_id_len; i++)
-        at += snprintf(path + at, sizeof(path) - (size_t)at, "%02x",
-                       o->info.build_id[i]);
+        at += snprintf(path + at, sizeof(path) - (size_t)at, "%02x", o->info.build_id[i]);
     snprintf(path + at, sizeof(path) - (size_t)at, ".debug");
     image.fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (image.fd < 0)
@@ -259,8 +266,10 @@ int pvp_object_read_elf(struct pvperf_object *o, struct pvp_image *image,
     int rc;
 
     if (!elf)
-        return pvperf_err_set(err, -ENOEXEC, "%s is a damaged ELF file: %s; use another "
-                              "copy", o->path, elf_errmsg(-1));
+        return pvperf_err_set(err, -ENOEXEC,
+                              "%s is a damaged ELF file: %s; use another "
+                              "copy",
+                              o->path, elf_errmsg(-1));
     rc = read_headers(o, elf, err);
     if (!rc) {
         o->info.elf = true;

@@ -18,8 +18,7 @@ enum { SEC_NULL, SEC_NOTE, SEC_SYMTAB, SEC_STRTAB, SEC_SHSTRTAB, SEC_TEXT };
 #define MAX_SECTIONS (SEC_TEXT + PVPERF_OBJECT_RANGES)
 #define PAGE 4096ull
 
-static const char shstrtab[] =
-    "\0.note.gnu.build-id\0.symtab\0.strtab\0.shstrtab\0.text";
+static const char shstrtab[] = "\0.note.gnu.build-id\0.symtab\0.strtab\0.shstrtab\0.text";
 
 struct image {
     Elf64_Ehdr eh;
@@ -113,8 +112,8 @@ static void fill_ranges(const struct pvperf_object *o, struct image *im)
 }
 
 /* Each section's place, one after the other behind the headers. */
-static void place(struct image *im, unsigned int section, const char *name,
-                  uint32_t type, uint64_t size, uint64_t *at)
+static void place(struct image *im, unsigned int section, const char *name, uint32_t type,
+                  uint64_t size, uint64_t *at)
 {
     Elf64_Shdr *sh = &im->sh[section];
 
@@ -131,8 +130,8 @@ static void fill_headers(const struct pvperf_object *o, struct image *im)
 {
     unsigned int nr_ph = o->info.nr_ranges;
     uint64_t at = sizeof(im->eh);
-    size_t note = o->info.build_id_len ? sizeof(Elf64_Nhdr) + 4 + o->info.build_id_len
-                                       : 0;
+    size_t note =
+        o->info.build_id_len ? sizeof(Elf64_Nhdr) + 4 + o->info.build_id_len : 0;
 
     memcpy(im->eh.e_ident, ELFMAG, SELFMAG);
     im->eh.e_ident[EI_CLASS] = ELFCLASS64;
@@ -158,8 +157,7 @@ static void fill_headers(const struct pvperf_object *o, struct image *im)
     memcpy(im->note.id, o->info.build_id, o->info.build_id_len);
     place(im, SEC_NOTE, ".note.gnu.build-id", SHT_NOTE, note, &at);
     im->sh[SEC_NOTE].sh_addralign = 4;
-    place(im, SEC_SYMTAB, ".symtab", SHT_SYMTAB, im->nr_symbols * sizeof(Elf64_Sym),
-          &at);
+    place(im, SEC_SYMTAB, ".symtab", SHT_SYMTAB, im->nr_symbols * sizeof(Elf64_Sym), &at);
     im->sh[SEC_SYMTAB].sh_link = SEC_STRTAB;
     im->sh[SEC_SYMTAB].sh_info = 1;
     im->sh[SEC_SYMTAB].sh_entsize = sizeof(Elf64_Sym);
@@ -249,7 +247,9 @@ int pvperf_object_export_elf(const struct pvperf_object *o, const char *path,
         free(im->symbols);
     free(im);
     if (rc)
-        return pvperf_err_set(err, rc, "cannot write the symbols of %s to %s: %s; choose "
-                              "another place", o->path, path, strerror(-rc));
+        return pvperf_err_set(err, rc,
+                              "cannot write the symbols of %s to %s: %s; choose "
+                              "another place",
+                              o->path, path, strerror(-rc));
     return pvperf_object_load(path, o->info.kind, out, err);
 }

@@ -23,10 +23,10 @@
 
 #include "object_private.h"
 
-#define TOKENS          256
-#define MARKER_STEP     256
-#define MAX_NAME_BYTES  1024    /* of one symbol in names, length included */
-#define SEARCH_STEPS    (256u << 20)
+#define TOKENS 256
+#define MARKER_STEP 256
+#define MAX_NAME_BYTES 1024 /* of one symbol in names, length included */
+#define SEARCH_STEPS (256u << 20)
 
 struct tables {
     const uint8_t *data;
@@ -34,13 +34,13 @@ struct tables {
     size_t token_table;
     size_t token_offset[TOKENS];
     uint8_t token_len[TOKENS];
-    size_t token_end;           /* behind token_index */
+    size_t token_end; /* behind token_index */
     size_t names;
     size_t names_end;
     uint32_t nr;
     size_t offsets;
     uint64_t base;
-    uint32_t budget;            /* steps left before a search is given up */
+    uint32_t budget; /* steps left before a search is given up */
 };
 
 static uint32_t u32_at(const struct tables *t, size_t at)
@@ -124,7 +124,7 @@ static size_t name_size(const struct tables *t, size_t at, size_t end, size_t *h
         return 0;
     len = t->data[at];
     *header = 1;
-    if (len & 0x80) {           /* long names: two bytes of length */
+    if (len & 0x80) { /* long names: two bytes of length */
         if (at + 1 >= end)
             return 0;
         len = (len & 0x7f) | (size_t)t->data[at + 1] << 7;
@@ -182,8 +182,8 @@ static bool find_offsets(struct tables *t)
     size_t size = 4 * (size_t)t->nr;
 
     /* 6.4 and later: behind the tokens. */
-    if (size <= t->len && check_offsets(t, align8(t->token_end),
-                                        align8(align8(t->token_end) + size)))
+    if (size <= t->len &&
+        check_offsets(t, align8(t->token_end), align8(align8(t->token_end) + size)))
         return true;
     if (t->names < 16 + align8(size))
         return false;
@@ -206,8 +206,7 @@ static bool find_before(struct tables *t)
     return false;
 }
 
-static size_t expand(const struct tables *t, size_t at, size_t len, char *out,
-                     size_t max)
+static size_t expand(const struct tables *t, size_t at, size_t len, char *out, size_t max)
 {
     size_t n = 0, i;
 
@@ -260,8 +259,10 @@ static int take_symbols(struct pvperf_object *o, const struct tables *t)
         if (n < 2 || !strchr("tTwW", name[0]) || !(address >> 63))
             continue;
         rc = pvp_object_add(o, address, 0,
-                            name[0] == 'T' ? 0 : name[0] == 't' ? 2 : 1, name + 1,
-                            n - 1);
+                            name[0] == 'T'   ? 0
+                            : name[0] == 't' ? 2
+                                             : 1,
+                            name + 1, n - 1);
     }
     /* The kernel sorts them; else these are not what they seem. */
     return rc ? rc : back > t->nr / 1000 ? -EBADMSG : 0;
@@ -269,7 +270,7 @@ static int take_symbols(struct pvperf_object *o, const struct tables *t)
 
 int pvp_object_read_kallsyms(struct pvperf_object *o, const uint8_t *data, size_t len)
 {
-    struct tables t = { .data = data, .len = len, .budget = SEARCH_STEPS };
+    struct tables t = {.data = data, .len = len, .budget = SEARCH_STEPS};
     size_t from = 0;
 
     while (find_tokens(&t, &from))

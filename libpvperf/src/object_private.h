@@ -5,15 +5,15 @@
 
 #include <pvperf/symbols.h>
 
-#define PVP_NAME_MAX     511            /* longer symbol names are cut */
-#define PVP_SYMBOLS_MAX  (8u << 20)
-#define PVP_IMAGE_MAX    (512ull << 20) /* kernel images, text files */
+#define PVP_NAME_MAX 511 /* longer symbol names are cut */
+#define PVP_SYMBOLS_MAX (8u << 20)
+#define PVP_IMAGE_MAX (512ull << 20) /* kernel images, text files */
 
 struct pvp_symbol {
     uint64_t start;
-    uint32_t size;              /* 0: up to the next symbol */
-    uint32_t name;              /* offset in names */
-    uint8_t rank;               /* of several at one address, the least wins */
+    uint32_t size; /* 0: up to the next symbol */
+    uint32_t name; /* offset in names */
+    uint8_t rank;  /* of several at one address, the least wins */
 };
 
 struct pvperf_object {
@@ -39,10 +39,10 @@ void pvp_object_add_range(struct pvperf_object *o, uint64_t start, uint64_t len,
 
 /* A file or a part of memory. */
 struct pvp_image {
-    int fd;                     /* -1: memory */
-    const uint8_t *data;        /* NULL: file, not read */
+    int fd;              /* -1: memory */
+    const uint8_t *data; /* NULL: file, not read */
     size_t size;
-    uint8_t *owned;             /* to free */
+    uint8_t *owned; /* to free */
 };
 
 int pvp_image_read_all(struct pvp_image *image);

@@ -38,7 +38,7 @@ static int take_line(struct pvperf_object *o, const char *p, const char *end,
     char type;
     int rc;
 
-    if (end - p > 2 && p[0] == '0' && p[1] == 'x')   /* Xen's xen-syms.map */
+    if (end - p > 2 && p[0] == '0' && p[1] == 'x') /* Xen's xen-syms.map */
         p += 2;
     n = parse_hex(p, end, &address);
     if (n < 8 || end - (p + n) < 4 || p[n] != ' ' || p[n + 2] != ' ')
@@ -116,11 +116,15 @@ int pvp_object_read_text(struct pvperf_object *o, const char *text, size_t len,
     if (!lines || bad == lines)
         return -ENOEXEC;
     if (!nonzero)
-        return pvperf_err_set(err, -ENODATA, "all addresses in %s are zero; copy it as "
-                              "root, with kernel.kptr_restrict=0", o->path);
+        return pvperf_err_set(err, -ENODATA,
+                              "all addresses in %s are zero; copy it as "
+                              "root, with kernel.kptr_restrict=0",
+                              o->path);
     if (!o->info.nr_symbols)
-        return pvperf_err_set(err, -ENODATA, "%s names no code; give the System.map of "
-                              "the running kernel", o->path);
+        return pvperf_err_set(err, -ENODATA,
+                              "%s names no code; give the System.map of "
+                              "the running kernel",
+                              o->path);
     o->info.source = PVPERF_SYMS_TEXT;
     add_ranges(o);
     return 0;

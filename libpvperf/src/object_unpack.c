@@ -13,11 +13,11 @@
 
 #include "object_private.h"
 
-#define SETUP_SECTS     0x1f1
-#define BOOT_VERSION    0x206   /* u16 */
-#define PAYLOAD_OFFSET  0x248   /* u32, from the protected-mode code */
-#define PAYLOAD_LENGTH  0x24c   /* u32 */
-#define HEADER_SIZE     0x250
+#define SETUP_SECTS 0x1f1
+#define BOOT_VERSION 0x206   /* u16 */
+#define PAYLOAD_OFFSET 0x248 /* u32, from the protected-mode code */
+#define PAYLOAD_LENGTH 0x24c /* u32 */
+#define HEADER_SIZE 0x250
 
 struct sink {
     uint8_t *data;
@@ -60,7 +60,7 @@ static int unpack_xz(const uint8_t *in, size_t len, struct sink *out)
         ret = lzma_code(&s, LZMA_RUN);
         out->len = out->max - s.avail_out;
         if (ret == LZMA_OK && !s.avail_in && s.avail_out)
-            break;              /* cut off */
+            break; /* cut off */
     }
     lzma_end(&s);
     return rc ? rc : ret == LZMA_STREAM_END ? 0 : -EBADMSG;
@@ -68,7 +68,7 @@ static int unpack_xz(const uint8_t *in, size_t len, struct sink *out)
 
 static int unpack_gzip(const uint8_t *in, size_t len, struct sink *out)
 {
-    z_stream s = { 0 };
+    z_stream s = {0};
     int ret, rc = 0;
 
     if (inflateInit2(&s, 16 + MAX_WBITS) != Z_OK)
@@ -93,7 +93,7 @@ static int unpack_gzip(const uint8_t *in, size_t len, struct sink *out)
 static int unpack_zstd(const uint8_t *in, size_t len, struct sink *out)
 {
     ZSTD_DStream *s = ZSTD_createDStream();
-    ZSTD_inBuffer src = { .src = in, .size = len };
+    ZSTD_inBuffer src = {.src = in, .size = len};
     size_t left = 1;
     int rc = s ? 0 : -ENOMEM;
 
@@ -112,8 +112,8 @@ static int unpack_zstd(const uint8_t *in, size_t len, struct sink *out)
         dst.pos = out->len;
         left = ZSTD_decompressStream(s, &dst, &src);
         out->len = dst.pos;
-        if (ZSTD_isError(left) || (src.pos == in_before && out->len == out_before &&
-                                   left))
+        if (ZSTD_isError(left) ||
+            (src.pos == in_before && out->len == out_before && left))
             rc = -EBADMSG;
     }
     ZSTD_freeDStream(s);
@@ -131,7 +131,10 @@ static uint32_t u32_at(const uint8_t *p)
 /* @len is less than 512 MiB, and so fits all of the libraries' types. */
 static int unpack(const uint8_t *in, size_t len, struct sink *out)
 {
-    if (len >= 6 && !memcmp(in, "\375" "7zXZ", 6))
+    if (len >= 6 && !memcmp(in,
+                            "\375"
+                            "7zXZ",
+                            6))
         return unpack_xz(in, len, out);
     if (len >= 4 && !memcmp(in, "\x28\xb5\x2f\xfd", 4))
         return unpack_zstd(in, len, out);
@@ -143,14 +146,16 @@ static int unpack(const uint8_t *in, size_t len, struct sink *out)
 int pvp_image_unpack(const struct pvp_image *in, struct pvp_image *out, const char *name,
                      struct pvperf_err *err)
 {
-    struct sink sink = { 0 };
+    struct sink sink = {0};
     uint64_t start, len;
     int rc;
 
     if (in->size < HEADER_SIZE || in->data[BOOT_VERSION + 1] < 2 ||
         (in->data[BOOT_VERSION + 1] == 2 && in->data[BOOT_VERSION] < 8))
-        return pvperf_err_set(err, -ENOEXEC, "%s is a kernel image of an unknown kind; "
-                              "give its vmlinux or System.map", name);
+        return pvperf_err_set(err, -ENOEXEC,
+                              "%s is a kernel image of an unknown kind; "
+                              "give its vmlinux or System.map",
+                              name);
     start = (in->data[SETUP_SECTS] ? in->data[SETUP_SECTS] + 1u : 5u) * 512ull +
             u32_at(in->data + PAYLOAD_OFFSET);
     len = u32_at(in->data + PAYLOAD_LENGTH);
@@ -160,18 +165,23 @@ int pvp_image_unpack(const struct pvp_image *in, struct pvp_image *out, const ch
     if (rc)
         free(sink.data);
     if (rc == -EOPNOTSUPP)
-        return pvperf_err_set(err, -ENOEXEC, "%s is packed in a way that pvperf does not "
+        return pvperf_err_set(err, -ENOEXEC,
+                              "%s is packed in a way that pvperf does not "
                               "know (not gzip, xz or zstd); give its vmlinux or "
-                              "System.map", name);
+                              "System.map",
+                              name);
     if (rc)
-        return pvperf_err_set(err, rc == -EBADMSG ? -ENOEXEC : rc, "cannot unpack %s: %s; "
-                              "give its vmlinux or System.map", name,
-                              rc == -EBADMSG ? "it is damaged" : strerror(-rc));
+        return pvperf_err_set(err, rc == -EBADMSG ? -ENOEXEC : rc,
+                              "cannot unpack %s: %s; "
+                              "give its vmlinux or System.map",
+                              name, rc == -EBADMSG ? "it is damaged" : strerror(-rc));
     out->fd = -1;
     out->data = out->owned = sink.data;
     out->size = sink.len;
     if (sink.len < 4 || memcmp(sink.data, "\177ELF", 4))
-        return pvperf_err_set(err, -ENOEXEC, "%s holds no ELF file; give its vmlinux or "
-                              "System.map", name);
+        return pvperf_err_set(err, -ENOEXEC,
+                              "%s holds no ELF file; give its vmlinux or "
+                              "System.map",
+                              name);
     return 0;
 }

@@ -53,8 +53,7 @@ static bool same_stack(const void *item, const void *key)
     const struct stack_key *k = key;
 
     return s->domid == k->domid && s->mode == k->mode && s->nr == k->nr &&
-           !memcmp(k->profile->chains + s->first, k->frames,
-                   k->nr * sizeof(*k->frames));
+           !memcmp(k->profile->chains + s->first, k->frames, k->nr * sizeof(*k->frames));
 }
 
 /*
@@ -87,7 +86,7 @@ static int64_t intern(struct pvperf_profile *p, const char *text)
 static int64_t intern_frame(struct pvperf_profile *p, unsigned int mode,
                             const char *object, const char *symbol)
 {
-    struct pvp_frame f = { .mode = mode };
+    struct pvp_frame f = {.mode = mode};
     int64_t o = intern(p, object), s = intern(p, symbol), at;
     uint64_t hash;
 
@@ -147,8 +146,7 @@ void pvperf_profile_free(struct pvperf_profile *p)
     free(p);
 }
 
-int pvperf_profile_name_domain(struct pvperf_profile *p, uint16_t domid,
-                               const char *name)
+int pvperf_profile_name_domain(struct pvperf_profile *p, uint16_t domid, const char *name)
 {
     char *copy, *c;
 
@@ -190,15 +188,19 @@ static int64_t frame_of(struct pvperf_profile *p, uint16_t domid, unsigned int m
     struct pvperf_location loc;
     int64_t frame;
 
-    if (c->used && c->address == address && c->pt_base == pt_base &&
-        c->domid == domid && c->mode == mode)
+    if (c->used && c->address == address && c->pt_base == pt_base && c->domid == domid &&
+        c->mode == mode)
         return c->frame;
     pvperf_symbols_lookup(p->symbols, domid, mode, pt_base, address, &loc);
     frame = intern_frame(p, mode, loc.object, loc.symbol);
     if (frame >= 0 && loc.known)
         *c = (struct pvp_cached){
-            .address = address, .pt_base = pt_base, .frame = (uint32_t)frame,
-            .domid = domid, .mode = (uint8_t)mode, .used = true,
+            .address = address,
+            .pt_base = pt_base,
+            .frame = (uint32_t)frame,
+            .domid = domid,
+            .mode = (uint8_t)mode,
+            .used = true,
         };
     return frame;
 }
@@ -207,9 +209,9 @@ static int64_t frame_of(struct pvperf_profile *p, uint16_t domid, unsigned int m
 static int add_function(struct pvperf_profile *p, const struct pvperf_sample *s,
                         uint32_t frame)
 {
-    struct pvp_function f = { .domid = s->domid, .mode = s->mode, .frame = frame }, *at;
-    uint64_t hash = pvp_table_hash(&p->functions, &f,
-                                   offsetof(struct pvp_function, samples));
+    struct pvp_function f = {.domid = s->domid, .mode = s->mode, .frame = frame}, *at;
+    uint64_t hash =
+        pvp_table_hash(&p->functions, &f, offsetof(struct pvp_function, samples));
     int64_t i = pvp_table_find(&p->functions, hash, &f);
 
     if (i < 0)
@@ -218,7 +220,7 @@ static int add_function(struct pvperf_profile *p, const struct pvperf_sample *s,
         p->totals.overflowed++;
         return add_function(p, s, PVP_OTHER);
     }
-    if (i == -ENOSPC) {         /* one a domain and mode, beyond the limit */
+    if (i == -ENOSPC) { /* one a domain and mode, beyond the limit */
         p->functions.limit++;
         i = pvp_table_add(&p->functions, hash, &f);
     }
@@ -233,7 +235,7 @@ static int add_function(struct pvperf_profile *p, const struct pvperf_sample *s,
 static int64_t new_stack(struct pvperf_profile *p, uint64_t hash,
                          const struct stack_key *k)
 {
-    struct pvp_stack s = { .domid = k->domid, .mode = k->mode, .nr = k->nr };
+    struct pvp_stack s = {.domid = k->domid, .mode = k->mode, .nr = k->nr};
     uint32_t *chains;
     int64_t i;
 
@@ -260,8 +262,7 @@ static int64_t new_stack(struct pvperf_profile *p, uint64_t hash,
 static int add_stack_key(struct pvperf_profile *p, struct stack_key *k, uint64_t period)
 {
     size_t from = offsetof(struct stack_key, domid);
-    size_t size = offsetof(struct stack_key, frames) - from +
-                  k->nr * sizeof(*k->frames);
+    size_t size = offsetof(struct stack_key, frames) - from + k->nr * sizeof(*k->frames);
     uint64_t hash = pvp_table_hash(&p->stacks, (uint8_t *)k + from, size);
     int64_t i = pvp_table_find(&p->stacks, hash, k);
     struct pvp_stack *at;
@@ -294,10 +295,11 @@ static int64_t chain_frame(struct pvperf_profile *p, const struct pvperf_sample 
                            unsigned int i)
 {
     bool in_xen = s->mode == PVPERF_MODE_HYPERVISOR || s->mode == PVPERF_MODE_IDLE;
-    unsigned int mode = i < s->nr_xen ? (s->mode == PVPERF_MODE_IDLE ?
-                                         PVPERF_MODE_IDLE : PVPERF_MODE_HYPERVISOR)
-                        : i < (unsigned int)s->nr_xen + s->nr_kernel
-                        ? PVPERF_MODE_KERNEL : PVPERF_MODE_USER;
+    unsigned int mode =
+        i < s->nr_xen
+            ? (s->mode == PVPERF_MODE_IDLE ? PVPERF_MODE_IDLE : PVPERF_MODE_HYPERVISOR)
+        : i < (unsigned int)s->nr_xen + s->nr_kernel ? PVPERF_MODE_KERNEL
+                                                     : PVPERF_MODE_USER;
     bool exact = in_xen && i == s->nr_xen;
 
     return frame_of(p, s->domid, mode, s->pt_base, s->chain[i] - (exact ? 0 : 1));
@@ -362,8 +364,8 @@ void pvperf_profile_add_lost(struct pvperf_profile *p, const struct pvperf_lost 
         p->totals.lost += l->count;
 }
 
-int pvperf_profile_add_capture(struct pvperf_profile *p,
-                               struct pvperf_capture_reader *r, struct pvperf_err *err)
+int pvperf_profile_add_capture(struct pvperf_profile *p, struct pvperf_capture_reader *r,
+                               struct pvperf_err *err)
 {
     struct pvperf_capture_rec *rec = malloc(sizeof(*rec));
     int rc, rc2 = 0;
@@ -377,8 +379,7 @@ int pvperf_profile_add_capture(struct pvperf_profile *p,
         else if (rec->type == PVPERF_CAPTURE_LOST)
             pvperf_profile_add_lost(p, &rec->u.lost);
         else if (rec->type == PVPERF_CAPTURE_DOMAIN)
-            rc2 = pvperf_profile_name_domain(p, rec->u.domain.domid,
-                                             rec->u.domain.name);
+            rc2 = pvperf_profile_name_domain(p, rec->u.domain.domid, rec->u.domain.name);
     }
     free(rec);
     if (rc2)

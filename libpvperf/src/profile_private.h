@@ -6,13 +6,13 @@
 #include <pvperf/profile.h>
 #include "table.h"
 
-#define PVP_MAX_FRAMES   (PVPERF_MAX_STACK + 1)
-#define PVP_CACHE_SIZE   16384
-#define PVP_OTHER        0      /* string and frame "[other]" */
+#define PVP_MAX_FRAMES (PVPERF_MAX_STACK + 1)
+#define PVP_CACHE_SIZE 16384
+#define PVP_OTHER 0 /* string and frame "[other]" */
 
 /* Code by name: mode, object, symbol. */
 struct pvp_frame {
-    uint32_t object;            /* index in strings */
+    uint32_t object; /* index in strings */
     uint32_t symbol;
     uint32_t mode;
 };
@@ -30,7 +30,7 @@ struct pvp_stack {
     uint16_t domid;
     uint8_t mode;
     uint8_t nr;
-    uint32_t first;             /* index in chains; outermost first */
+    uint32_t first; /* index in chains; outermost first */
     uint64_t samples;
     uint64_t weight;
 };
@@ -50,11 +50,11 @@ struct pvperf_profile {
     struct pvperf_profile_options options;
     struct pvperf_profile_totals totals;
     char *domains[PVPERF_DOMID_IDLE + 1];
-    struct pvp_table strings;   /* char *, printable */
+    struct pvp_table strings; /* char *, printable */
     struct pvp_table frames;
     struct pvp_table functions;
     struct pvp_table stacks;
-    uint32_t *chains;           /* frames of all stacks */
+    uint32_t *chains; /* frames of all stacks */
     size_t nr_chains, max_chains;
     struct pvp_cached cache[PVP_CACHE_SIZE];
 };

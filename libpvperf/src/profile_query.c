@@ -219,18 +219,20 @@ static int walk_functions(const struct pvperf_profile *p,
 {
     struct pvperf_profile_row *rows;
     size_t nr, i;
-    int rc = pvperf_profile_query(p, PVPERF_BY_FUNCTION, PVPERF_SORT_NAME, filter,
-                                  &rows, &nr);
+    int rc =
+        pvperf_profile_query(p, PVPERF_BY_FUNCTION, PVPERF_SORT_NAME, filter, &rows, &nr);
 
     if (rc)
         return rc;
     for (i = 0; !rc && i < nr; i++) {
         struct pvperf_profile_frame f = {
-            .mode = rows[i].mode, .object = rows[i].object, .symbol = rows[i].symbol,
+            .mode = rows[i].mode,
+            .object = rows[i].object,
+            .symbol = rows[i].symbol,
         };
 
-        rc = fn(arg, rows[i].domain, rows[i].domid, rows[i].mode, &f, 1,
-                rows[i].samples, rows[i].weight);
+        rc = fn(arg, rows[i].domain, rows[i].domid, rows[i].mode, &f, 1, rows[i].samples,
+                rows[i].weight);
     }
     free(rows);
     return rc;

@@ -91,8 +91,7 @@ static void print_duration(const struct report *r,
  * Losses as Xen counted them, if the capture has that: LOST records of the
  * very end may be missing.
  */
-static uint64_t losses(const struct report *r,
-                       const struct pvperf_profile_totals *totals)
+static uint64_t losses(const struct report *r, const struct pvperf_profile_totals *totals)
 {
     const struct pvperf_capture_summary *s = r->options->summary;
     const struct pvperf_capture_info *info = r->options->info;
@@ -123,14 +122,17 @@ static void print_samples(const struct report *r, uint64_t shown)
         fprintf(r->out, ", of which %" PRIu64 " pass the filter", shown);
     fputc('\n', r->out);
     if (lost)
-        fprintf(r->out, "%s%-10s%" PRIu64 " samples (%.2f%% of %" PRIu64
+        fprintf(r->out,
+                "%s%-10s%" PRIu64 " samples (%.2f%% of %" PRIu64
                 ") found their ring full; use larger rings or a lower rate%s\n",
                 r->options->color ? "\033[31m" : "", "LOST", lost,
                 100.0 * (double)lost / (double)all, all,
                 r->options->color ? "\033[0m" : "");
     if (totals.overflowed)
-        fprintf(r->out, "%-10s%" PRIu64 " samples are in \"[other]\": more functions "
-                "than the profile has room for\n", "other", totals.overflowed);
+        fprintf(r->out,
+                "%-10s%" PRIu64 " samples are in \"[other]\": more functions "
+                "than the profile has room for\n",
+                "other", totals.overflowed);
 }
 
 static void print_header(const struct report *r, uint64_t shown)
@@ -148,9 +150,11 @@ static void print_header(const struct report *r, uint64_t shown)
     }
     print_samples(r, shown);
     if (summary && (summary->truncated || summary->damaged))
-        print_field(r, "note", summary->damaged ? "the capture is damaged; this is what "
-                    "comes before the damage" : "the capture is cut off; this is what "
-                    "it still holds");
+        print_field(r, "note",
+                    summary->damaged ? "the capture is damaged; this is what "
+                                       "comes before the damage"
+                                     : "the capture is cut off; this is what "
+                                       "it still holds");
     else if (summary && !summary->finished)
         print_field(r, "note", "the capture was not finished; this is what was written");
 }
@@ -172,7 +176,7 @@ static int wider(int width, const char *text, int max)
 
 static struct widths measure(const struct pvperf_profile_row *rows, size_t nr)
 {
-    struct widths w = { .domain = 6, .object = 6, .symbol = 8 };
+    struct widths w = {.domain = 6, .object = 6, .symbol = 8};
     size_t i;
 
     for (i = 0; i < nr; i++) {
@@ -267,8 +271,8 @@ static int print_table(const struct report *r, enum pvperf_profile_by by,
 {
     size_t nr, top = r->options->top ? r->options->top : DEFAULT_TOP;
     struct pvperf_profile_row *rows;
-    int rc = pvperf_profile_query(r->profile, by, r->options->sort,
-                                  &r->options->filter, &rows, &nr);
+    int rc = pvperf_profile_query(r->profile, by, r->options->sort, &r->options->filter,
+                                  &rows, &nr);
 
     if (rc)
         return rc;
@@ -296,7 +300,7 @@ static int count_shown(const struct report *r, uint64_t *shown)
 int pvperf_profile_report(const struct pvperf_profile *p, FILE *out,
                           const struct pvperf_report_options *options)
 {
-    struct report r = { .profile = p, .options = options, .out = out };
+    struct report r = {.profile = p, .options = options, .out = out};
     uint64_t shown;
     int rc = count_shown(&r, &shown);
 

@@ -20,16 +20,16 @@ struct mapping {
 };
 
 struct missing {
-    uint64_t count;             /* 0: nothing is missing */
+    uint64_t count; /* 0: nothing is missing */
     uint64_t address;
-    bool outside;               /* there is an object, but not for this address */
+    bool outside; /* there is an object, but not for this address */
 };
 
 struct pvperf_symbols {
     struct mapping *xen;
-    struct mapping *domains[BUCKETS];   /* kernels and programs, by domid */
-    struct mapping *replaced;           /* names handed out must stay */
-    struct missing *missing[PVPERF_DOMID_IDLE + 1];     /* PVPERF_MODES each */
+    struct mapping *domains[BUCKETS];               /* kernels and programs, by domid */
+    struct mapping *replaced;                       /* names handed out must stay */
+    struct missing *missing[PVPERF_DOMID_IDLE + 1]; /* PVPERF_MODES each */
     size_t nr_missing;
 };
 
@@ -127,13 +127,12 @@ static bool covers(const struct mapping *m, uint64_t address)
 }
 
 /* The mapping for an address; those of one page-table base come first. */
-static const struct mapping *find_mapping(const struct pvperf_symbols *s,
-                                          uint16_t domid, unsigned int mode,
-                                          uint64_t pt_base, uint64_t address,
-                                          bool *outside)
+static const struct mapping *find_mapping(const struct pvperf_symbols *s, uint16_t domid,
+                                          unsigned int mode, uint64_t pt_base,
+                                          uint64_t address, bool *outside)
 {
-    enum pvperf_object_kind kind = mode == PVPERF_MODE_KERNEL ? PVPERF_OBJECT_KERNEL
-                                                              : PVPERF_OBJECT_PROGRAM;
+    enum pvperf_object_kind kind =
+        mode == PVPERF_MODE_KERNEL ? PVPERF_OBJECT_KERNEL : PVPERF_OBJECT_PROGRAM;
     const struct mapping *m, *found = NULL;
 
     *outside = false;
@@ -199,22 +198,26 @@ int pvperf_symbols_get_missing(const struct pvperf_symbols *s, size_t i,
                                struct pvperf_missing *out)
 {
     static const char *const hints[PVPERF_MODES][2] = {
-        [PVPERF_MODE_USER] = {
-            "name the file of the program that runs there",
-            "a library, or another program than those named: name its file, too",
-        },
-        [PVPERF_MODE_KERNEL] = {
-            "name the vmlinuz, vmlinux or System.map of the kernel that runs there",
-            "a kernel module, or another kernel than the one named",
-        },
-        [PVPERF_MODE_HYPERVISOR] = {
-            "name the xen-syms of the Xen that runs",
-            "another Xen than the one that runs: name its xen-syms",
-        },
-        [PVPERF_MODE_IDLE] = {
-            "name the xen-syms of the Xen that runs",
-            "another Xen than the one that runs: name its xen-syms",
-        },
+        [PVPERF_MODE_USER] =
+            {
+                "name the file of the program that runs there",
+                "a library, or another program than those named: name its file, too",
+            },
+        [PVPERF_MODE_KERNEL] =
+            {
+                "name the vmlinuz, vmlinux or System.map of the kernel that runs there",
+                "a kernel module, or another kernel than the one named",
+            },
+        [PVPERF_MODE_HYPERVISOR] =
+            {
+                "name the xen-syms of the Xen that runs",
+                "another Xen than the one that runs: name its xen-syms",
+            },
+        [PVPERF_MODE_IDLE] =
+            {
+                "name the xen-syms of the Xen that runs",
+                "another Xen than the one that runs: name its xen-syms",
+            },
     };
     const struct missing *m;
     unsigned int domid, mode;
@@ -244,8 +247,11 @@ int pvperf_capture_add_file(struct pvperf_capture_writer *w, uint16_t domid,
 {
     const struct pvperf_object_info *info = pvperf_object_get_info(o);
     struct pvperf_capture_object c = {
-        .kind = (uint8_t)info->kind, .build_id_len = info->build_id_len,
-        .domid = domid, .bias = bias, .pt_base = pt_base,
+        .kind = (uint8_t)info->kind,
+        .build_id_len = info->build_id_len,
+        .domid = domid,
+        .bias = bias,
+        .pt_base = pt_base,
     };
     char *real = realpath(info->path, NULL);
     const char *path = real ? real : info->path;
@@ -254,8 +260,10 @@ int pvperf_capture_add_file(struct pvperf_capture_writer *w, uint16_t domid,
 
     memcpy(c.build_id, info->build_id, sizeof(c.build_id));
     if (strlen(path) >= sizeof(c.path))
-        rc = pvperf_err_set(err, -ENAMETOOLONG, "the path of %s is too long; copy the "
-                            "file to another place", info->name);
+        rc = pvperf_err_set(err, -ENAMETOOLONG,
+                            "the path of %s is too long; copy the "
+                            "file to another place",
+                            info->name);
     else
         memcpy(c.path, path, strlen(path));
     for (i = 0; !rc && i < info->nr_ranges; i++) {
@@ -270,7 +278,7 @@ int pvperf_capture_add_file(struct pvperf_capture_writer *w, uint16_t domid,
 
 struct loaded {
     const struct pvperf_capture_object *as;
-    struct pvperf_object *object;       /* NULL: could not be loaded */
+    struct pvperf_object *object; /* NULL: could not be loaded */
 };
 
 static struct pvperf_object *load_as(const struct pvperf_capture_object *c,
@@ -284,8 +292,10 @@ static struct pvperf_object *load_as(const struct pvperf_capture_object *c,
     info = pvperf_object_get_info(o);
     if (c->build_id_len && (info->build_id_len != c->build_id_len ||
                             memcmp(info->build_id, c->build_id, c->build_id_len))) {
-        pvperf_err_set(err, -ESTALE, "%s is not the file that was profiled (its build-id "
-                       "differs); put the old one back", c->path);
+        pvperf_err_set(err, -ESTALE,
+                       "%s is not the file that was profiled (its build-id "
+                       "differs); put the old one back",
+                       c->path);
         pvperf_object_put(o);
         return NULL;
     }
@@ -319,7 +329,7 @@ int pvperf_symbols_add_capture(struct pvperf_symbols *s,
 
     for (i = 0; !rc && i < nr; i++) {
         const struct pvperf_capture_object *c = pvperf_capture_get_object(r, i);
-        struct pvperf_err err = { "" };
+        struct pvperf_err err = {""};
         struct pvperf_object *o;
         bool failed;
 

@@ -20,8 +20,8 @@ struct pvp_table {
     size_t max;
     size_t limit;
     size_t item_size;
-    uint32_t *slots;            /* index + 1; 0: free */
-    size_t nr_slots;            /* a power of two, or 0 */
+    uint32_t *slots; /* index + 1; 0: free */
+    size_t nr_slots; /* a power of two, or 0 */
     uint64_t seed;
     pvp_equal_fn *equal;
 };

@@ -16,10 +16,13 @@
 static void draw(struct pvperf_capture_reader *r)
 {
     struct pvperf_profile_options options = {
-        .event = -1, .stacks = true, .max_entries = 64,
+        .event = -1,
+        .stacks = true,
+        .max_entries = 64,
     };
     struct pvperf_report_options report = {
-        .info = pvperf_capture_get_info(r), .summary = pvperf_capture_get_summary(r),
+        .info = pvperf_capture_get_info(r),
+        .summary = pvperf_capture_get_summary(r),
         .capture = "fuzz",
     };
     struct pvperf_symbols *symbols;

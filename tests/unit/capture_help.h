@@ -17,8 +17,8 @@
 #include <pvperf/capture.h>
 #include <pvperf/symbols.h>
 
-#define XEN_BASE     0xffff82d040200000ull
-#define KERNEL_BASE  0xffffffff81000000ull
+#define XEN_BASE 0xffff82d040200000ull
+#define KERNEL_BASE 0xffffffff81000000ull
 #define PROGRAM_BASE 0x401000ull
 
 /* One directory for each test program, gone when it ends. */
@@ -111,11 +111,14 @@ __attribute__((unused)) static void help_object(const char *path, const char *ba
     ck_assert_ptr_nonnull(f);
     fprintf(f, ".text\n.globl _start\n_start:\n");
     for (; *names; names++)
-        fprintf(f, ".balign 32\n.globl %s\n.type %s,@function\n%s:\n.fill 31,1,0x90\n"
-                "ret\n.size %s,.-%s\n", *names, *names, *names, *names, *names);
+        fprintf(f,
+                ".balign 32\n.globl %s\n.type %s,@function\n%s:\n.fill 31,1,0x90\n"
+                "ret\n.size %s,.-%s\n",
+                *names, *names, *names, *names, *names);
     fprintf(f, ".section .note.GNU-stack,\"\",@progbits\n");
     fclose(f);
-    snprintf(command, sizeof(command), "%s -nostdlib -Wl,--build-id=sha1 "
+    snprintf(command, sizeof(command),
+             "%s -nostdlib -Wl,--build-id=sha1 "
              "-Wl,-Ttext=%s %s -o %s %s/object.s 2>&1",
              getenv("CC") ? getenv("CC") : "gcc", base, flags, path, help_dir);
     free(help_run(command));
@@ -125,7 +128,7 @@ __attribute__((unused)) static struct pvperf_object *
 help_load(const char *path, enum pvperf_object_kind kind)
 {
     struct pvperf_object *o = NULL;
-    struct pvperf_err err = { "" };
+    struct pvperf_err err = {""};
 
     ck_assert_msg(pvperf_object_load(path, kind, &o, &err) == 0, "%s", err.text);
     return o;
@@ -134,11 +137,19 @@ help_load(const char *path, enum pvperf_object_kind kind)
 __attribute__((unused)) static struct pvperf_capture_info help_info(unsigned int events)
 {
     struct pvperf_capture_info info = {
-        .nr_events = events, .nr_pcpus = 4, .abi_major = 1, .max_stack = 16,
+        .nr_events = events,
+        .nr_pcpus = 4,
+        .abi_major = 1,
+        .max_stack = 16,
         .session_flags = PVPERF_SESSION_FLAG_CALLCHAIN,
-        .start_time = 1000000000, .start_realtime = 1700000000000000000ull,
-        .hostname = "testhost", .xen_version = "4.17.5", .os_release = "6.1.0",
-        .arch = "x86_64", .tool_version = "0.1.0", .command = "pvperf record -a",
+        .start_time = 1000000000,
+        .start_realtime = 1700000000000000000ull,
+        .hostname = "testhost",
+        .xen_version = "4.17.5",
+        .os_release = "6.1.0",
+        .arch = "x86_64",
+        .tool_version = "0.1.0",
+        .command = "pvperf record -a",
     };
     unsigned int i;
 

@@ -47,7 +47,7 @@ static struct pvperf_sample chain_sample(uint64_t time, uint16_t vcpu)
 
 static void add_domain(struct pvperf_capture_writer *w, uint16_t domid, const char *name)
 {
-    struct pvperf_capture_domain d = { .domid = domid, .nr_vcpus = 2 };
+    struct pvperf_capture_domain d = {.domid = domid, .nr_vcpus = 2};
 
     snprintf(d.name, sizeof(d.name), "%s", name);
     memset(d.handle, 0x40 + domid, sizeof(d.handle));
@@ -69,10 +69,15 @@ static void write_small(const char *path)
 {
     struct pvperf_capture_writer *w = create(path, 2);
     struct pvperf_lost lost = {
-        .count = 42, .time_first = 5, .time_last = 9, .domid = 3, .vcpu = 1, .pcpu = 2,
+        .count = 42,
+        .time_first = 5,
+        .time_last = 9,
+        .domid = 3,
+        .vcpu = 1,
+        .pcpu = 2,
         .event = 1,
     };
-    struct pvperf_counts counts = { 100, 50, 42, 8 };
+    struct pvperf_counts counts = {100, 50, 42, 8};
 
     add_domain(w, 3, "web server/1");
     write_samples(w, 10);
@@ -162,12 +167,22 @@ START_TEST(objects)
 {
     struct pvperf_capture_writer *w = create(help_path("objects.data"), 1);
     struct pvperf_capture_object xen = {
-        .kind = PVPERF_OBJECT_XEN, .domid = 5, .start = XEN_BASE, .len = 0x1000,
-        .file_offset = 0x2000, .build_id_len = 20, .path = "/boot/xen-syms",
+        .kind = PVPERF_OBJECT_XEN,
+        .domid = 5,
+        .start = XEN_BASE,
+        .len = 0x1000,
+        .file_offset = 0x2000,
+        .build_id_len = 20,
+        .path = "/boot/xen-syms",
     };
     struct pvperf_capture_object program = {
-        .kind = PVPERF_OBJECT_PROGRAM, .domid = 3, .start = 0x400000, .len = 0x1000,
-        .pt_base = 0x99000, .bias = 0x300000, .path = "/usr/bin/x",
+        .kind = PVPERF_OBJECT_PROGRAM,
+        .domid = 3,
+        .start = 0x400000,
+        .len = 0x1000,
+        .pt_base = 0x99000,
+        .bias = 0x300000,
+        .path = "/usr/bin/x",
     };
     struct pvperf_capture_object bad = program;
     const struct pvperf_capture_object *o;
@@ -215,8 +230,8 @@ START_TEST(sorted)
     for (i = 0; i < 3000; i++) {
         /* Three rings, one after the other, in rounds of 30. */
         unsigned int round = i / 30, ring = i % 30 / 10, k = i % 10;
-        struct pvperf_sample s = chain_sample(1000 + round * 100 + k * 10 + ring,
-                                              (uint16_t)ring);
+        struct pvperf_sample s =
+            chain_sample(1000 + round * 100 + k * 10 + ring, (uint16_t)ring);
 
         ck_assert_int_eq(pvperf_capture_write_sample(w, &s, &err), 0);
         if (i % 30 == 29)
@@ -423,7 +438,7 @@ START_TEST(bad_arguments)
     struct pvperf_capture_info info = help_info(1);
     struct pvperf_capture_writer *w;
     struct pvperf_sample s = chain_sample(1, 0);
-    struct pvperf_lost lost = { .event = 3 };
+    struct pvperf_lost lost = {.event = 3};
 
     info.nr_events = 0;
     ck_assert_int_eq(pvperf_capture_create(help_path("bad"), &info, &w, &err), -EINVAL);
@@ -456,7 +471,7 @@ END_TEST
 START_TEST(disk_full)
 {
     struct pvperf_capture_writer *w = create(help_path("full.data"), 1);
-    struct rlimit limit = { 400000, RLIM_INFINITY }, old;
+    struct rlimit limit = {400000, RLIM_INFINITY}, old;
     struct pvperf_capture_reader *r;
     unsigned int seen[5], i;
     struct pvperf_sample s;
@@ -492,7 +507,7 @@ START_TEST(renamed_domain)
     struct pvperf_capture_writer *w = create(help_path("renamed.data"), 1);
     struct pvperf_capture_reader *r;
 
-    write_samples(w, 2);                /* before it has a name */
+    write_samples(w, 2); /* before it has a name */
     add_domain(w, 3, "first");
     add_domain(w, 3, "second");
     ck_assert_int_eq(pvperf_capture_finish(w, &err), 0);

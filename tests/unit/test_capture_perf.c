@@ -9,10 +9,10 @@
 
 static struct pvperf_err err;
 
-static const char *const xen_names[] = { "do_xen_one", "do_xen_two", NULL };
-static const char *const kernel_names[] = { "kernel_one", "kernel_two", NULL };
-static const char *const program_names[] = { "seventy", "thirty", NULL };
-static const char *const other_names[] = { "other_one", "other_two", NULL };
+static const char *const xen_names[] = {"do_xen_one", "do_xen_two", NULL};
+static const char *const kernel_names[] = {"kernel_one", "kernel_two", NULL};
+static const char *const program_names[] = {"seventy", "thirty", NULL};
+static const char *const other_names[] = {"other_one", "other_two", NULL};
 
 static uint64_t address(const struct pvperf_object *o, const char *name)
 {
@@ -49,31 +49,30 @@ static void put_world(struct world *w)
 static void write_capture(const char *path, const struct world *o)
 {
     struct pvperf_capture_info info = help_info(1);
-    struct pvperf_capture_domain web = { .domid = 3, .nr_vcpus = 2, .name = "web-server" };
-    struct pvperf_lost lost = { .count = 42, .time_last = 2100000100ull, .domid = 3 };
+    struct pvperf_capture_domain web = {.domid = 3, .nr_vcpus = 2, .name = "web-server"};
+    struct pvperf_lost lost = {.count = 42, .time_last = 2100000100ull, .domid = 3};
     struct pvperf_capture_writer *w;
     unsigned int i;
 
     ck_assert_int_eq(pvperf_capture_create(path, &info, &w, &err), 0);
     ck_assert_int_eq(pvperf_capture_add_domain(w, &web, &err), 0);
-    ck_assert_msg(pvperf_capture_add_file(w, 0, 0, 0, o->xen, &err) == 0, "%s",
-                  err.text);
+    ck_assert_msg(pvperf_capture_add_file(w, 0, 0, 0, o->xen, &err) == 0, "%s", err.text);
     ck_assert_int_eq(pvperf_capture_add_file(w, 3, 0, 0, o->kernel, &err), 0);
     ck_assert_int_eq(pvperf_capture_add_file(w, 3, 0, 0, o->program, &err), 0);
     /* Another program at the same place, told by its page tables. */
     ck_assert_int_eq(pvperf_capture_add_file(w, 3, 0, 0x7000, o->other, &err), 0);
     for (i = 0; i < 100; i++) {
-        struct pvperf_sample s = help_sample(2000000000ull + i, 3, PVPERF_MODE_USER,
-                                             address(o->program, i < 70 ? "seventy"
-                                                     : "thirty") + 3);
+        struct pvperf_sample s =
+            help_sample(2000000000ull + i, 3, PVPERF_MODE_USER,
+                        address(o->program, i < 70 ? "seventy" : "thirty") + 3);
 
         s.vcpu = i % 2;
         ck_assert_int_eq(pvperf_capture_write_sample(w, &s, &err), 0);
     }
     for (i = 0; i < 10; i++) {
-        struct pvperf_sample s = help_sample(2100000003ull + i * 10, 3,
-                                             PVPERF_MODE_HYPERVISOR,
-                                             address(o->xen, "do_xen_two") + 9);
+        struct pvperf_sample s =
+            help_sample(2100000003ull + i * 10, 3, PVPERF_MODE_HYPERVISOR,
+                        address(o->xen, "do_xen_two") + 9);
 
         s.nr_xen = s.nr_kernel = s.nr_user = 1;
         s.chain[0] = address(o->xen, "do_xen_one") + 4;
@@ -130,7 +129,8 @@ static void teardown(void)
 
 START_TEST(report)
 {
-    char *out = perf("report --stdio -i t.data --no-children -g none --sort comm,dso,sym");
+    char *out =
+        perf("report --stdio -i t.data --no-children -g none --sort comm,dso,sym");
 
     if (getenv("SHOW"))
         fputs(out, stdout);
@@ -221,7 +221,7 @@ START_TEST(vcpus)
         fputs(out, stdout);
     expect(out, "web-server");
     expect(out, "100003:");
-    expect(out, "1024577:");         /* 1000000 + 3 * 8192 + 1 */
+    expect(out, "1024577:"); /* 1000000 + 3 * 8192 + 1 */
     free(out);
 }
 END_TEST
@@ -268,8 +268,8 @@ START_TEST(unfinished)
 {
     struct pvperf_capture_info info = help_info(1);
     struct pvperf_capture_writer *w;
-    struct pvperf_sample s = help_sample(5, 1, PVPERF_MODE_USER,
-                                         address(world.program, "thirty"));
+    struct pvperf_sample s =
+        help_sample(5, 1, PVPERF_MODE_USER, address(world.program, "thirty"));
     char *out;
 
     ck_assert_int_eq(pvperf_capture_create(help_path("k.data"), &info, &w, &err), 0);

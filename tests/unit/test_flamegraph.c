@@ -26,12 +26,13 @@ static void add(unsigned int n, uint16_t domid, uint64_t ip, uint64_t caller)
 
 static void setup(void)
 {
-    struct pvperf_profile_options options = { .event = -1, .stacks = true };
+    struct pvperf_profile_options options = {.event = -1, .stacks = true};
     struct pvperf_object *o;
 
     ck_assert_int_eq(pvperf_symbols_new(&symbols), 0);
     ck_assert_int_eq(pvperf_object_load_buffer(kernel_map, strlen(kernel_map), "vm<linux",
-                                               PVPERF_OBJECT_KERNEL, &o, NULL), 0);
+                                               PVPERF_OBJECT_KERNEL, &o, NULL),
+                     0);
     ck_assert_int_eq(pvperf_symbols_add(symbols, 1, 0, 0, o), 0);
     ck_assert_int_eq(pvperf_symbols_add(symbols, 2, 0, 0, o), 0);
     pvperf_object_put(o);
@@ -90,17 +91,17 @@ START_TEST(folded)
     fill();
     text = made_by(pvperf_flamegraph_folded, NULL);
     ck_assert_str_eq(text, "w:<b>;kernel;outer 15\n"
-                     "w:<b>;kernel;outer;inner<a&b>:\"' 50\n"
-                     "w:<b>;kernel;outer;leaf 25\n"
-                     "w:<b>;kernel;outer 10\n");
+                           "w:<b>;kernel;outer;inner<a&b>:\"' 50\n"
+                           "w:<b>;kernel;outer;leaf 25\n"
+                           "w:<b>;kernel;outer 10\n");
     free(text);
 }
 END_TEST
 
 START_TEST(svg)
 {
-    struct pvperf_flamegraph_options options = { .title = "a <title>", .width = 1020 };
-    struct pvperf_lost lost = { .count = 7 };
+    struct pvperf_flamegraph_options options = {.title = "a <title>", .width = 1020};
+    struct pvperf_lost lost = {.count = 7};
     char *text;
 
     fill();
@@ -114,9 +115,9 @@ START_TEST(svg)
     ck_assert_uint_eq(occurrences(text, "<g class=\"f d\""), 2);
     ck_assert_uint_eq(occurrences(text, "<title>outer\nvm&lt;linux\n"), 2);
     expect(text, "<title>outer\nvm&lt;linux\n90 samples, 90.00%</title>"
-           "<rect x=\"10.00\"");
+                 "<rect x=\"10.00\"");
     expect(text, "<title>inner&lt;a&amp;b&gt;;&quot;&#39;\nvm&lt;linux\n"
-           "50 samples, 50.00%</title>");
+                 "50 samples, 50.00%</title>");
     expect(text, "width=\"500.00\"");
     expect(text, "guest kernel");
     ck_assert_ptr_null(strstr(text, "<b>"));
@@ -147,8 +148,8 @@ END_TEST
 
 START_TEST(filtered)
 {
-    struct pvperf_flamegraph_options options = { .min_share = 0.3 };
-    static const uint16_t domains[] = { 1 };
+    struct pvperf_flamegraph_options options = {.min_share = 0.3};
+    static const uint16_t domains[] = {1};
     char *text;
 
     fill();

@@ -57,7 +57,7 @@ static void put_names(struct image *im, uint32_t markers[], unsigned int *nr_mar
         name[n++] = 128;
         memcpy(name + n, number, digits);
         n += digits;
-        if (i == 5) {           /* one that needs two bytes of length */
+        if (i == 5) { /* one that needs two bytes of length */
             memset(name + n, 'x', 200);
             n += 200;
         }
@@ -80,7 +80,7 @@ static void put_tokens(struct image *im)
     unsigned int i;
 
     for (i = 0; i < 256; i++) {
-        char text[16] = { (char)(i >= 32 && i < 127 ? i : '_'), 0 };
+        char text[16] = {(char)(i >= 32 && i < 127 ? i : '_'), 0};
 
         if (i < 32)
             snprintf(text, sizeof(text), "tok%u_", i);
@@ -234,13 +234,16 @@ START_TEST(in_elf)
     build(&image, AFTER, false);
     help_write(help_path("tables"), image.data, image.len);
     f = fopen(help_path("k.s"), "w");
-    fprintf(f, ".text\n.globl _start\n_start:.fill 16384,1,0x90\n.section .rodata\n"
+    fprintf(f,
+            ".text\n.globl _start\n_start:.fill 16384,1,0x90\n.section .rodata\n"
             ".balign 8\n.incbin \"%s/tables\"\n"
-            ".section .note.GNU-stack,\"\",@progbits\n", help_dir);
+            ".section .note.GNU-stack,\"\",@progbits\n",
+            help_dir);
     fclose(f);
-    snprintf(command, sizeof(command), "gcc -nostdlib -static -s -Wl,--build-id=sha1 "
-             "-Wl,-Ttext=0xffffffff81000000 -o %s/vmlinux %s/k.s 2>&1", help_dir,
-             help_dir);
+    snprintf(command, sizeof(command),
+             "gcc -nostdlib -static -s -Wl,--build-id=sha1 "
+             "-Wl,-Ttext=0xffffffff81000000 -o %s/vmlinux %s/k.s 2>&1",
+             help_dir, help_dir);
     free(help_run(command));
     o = help_load(help_path("vmlinux"), PVPERF_OBJECT_KERNEL);
     info = pvperf_object_get_info(o);
@@ -268,7 +271,9 @@ END_TEST
 START_TEST(packed)
 {
     static const char *const packers[] = {
-        "gzip -n -c", "xz --check=crc32 -c", "zstd -q -22 --ultra -c",
+        "gzip -n -c",
+        "xz --check=crc32 -c",
+        "zstd -q -22 --ultra -c",
     };
     uint8_t *boot = calloc(1, 1 << 20);
     struct pvperf_object *o;
@@ -279,11 +284,14 @@ START_TEST(packed)
 
     build(&image, BEFORE, true);
     help_write(help_path("tables"), image.data, image.len);
-    snprintf(command, sizeof(command), "cd %s && printf '.text\\n.globl _start\\n_start:"
+    snprintf(command, sizeof(command),
+             "cd %s && printf '.text\\n.globl _start\\n_start:"
              ".fill 16384,1,0x90\\n.section .rodata\\n.balign 8\\n.incbin \"tables\"\\n' "
-             ">k.s", help_dir);
+             ">k.s",
+             help_dir);
     free(help_run(command));
-    snprintf(command, sizeof(command), "cd %s && gcc -nostdlib -static -s "
+    snprintf(command, sizeof(command),
+             "cd %s && gcc -nostdlib -static -s "
              "-Wl,-Ttext=0xffffffff81000000 -Wl,-z,noexecstack -o elf k.s 2>&1",
              help_dir);
     free(help_run(command));
@@ -315,12 +323,14 @@ START_TEST(packed)
                          -ENOEXEC);
         memset(boot + 1200, 0x11, len / 2);
         ck_assert_int_lt(pvperf_object_load_buffer(boot, 1088 + len, "vmlinuz",
-                                                   PVPERF_OBJECT_KERNEL, &o, &err), 0);
+                                                   PVPERF_OBJECT_KERNEL, &o, &err),
+                         0);
         free(payload);
     }
     memcpy(boot + 1088, "\x02!L\x18", 4);
     ck_assert_int_eq(pvperf_object_load_buffer(boot, 1088 + len, "vmlinuz",
-                                               PVPERF_OBJECT_KERNEL, &o, &err), -ENOEXEC);
+                                               PVPERF_OBJECT_KERNEL, &o, &err),
+                     -ENOEXEC);
     ck_assert_ptr_nonnull(strstr(err.text, "packed"));
     free(boot);
 }
@@ -342,8 +352,7 @@ static bool find_real_kernel(void)
     }
     snprintf(pattern, sizeof(pattern), "%s/.cache/pvperf/images/*/vmlinuz",
              home ? home : "");
-    if (glob(pattern, 0, NULL, &found) &&
-        glob("/boot/vmlinuz-*", 0, NULL, &found))
+    if (glob(pattern, 0, NULL, &found) && glob("/boot/vmlinuz-*", 0, NULL, &found))
         return false;
     snprintf(real_kernel, sizeof(real_kernel), "%s", found.gl_pathv[0]);
     globfree(&found);
@@ -353,8 +362,8 @@ static bool find_real_kernel(void)
 START_TEST(real)
 {
     static const char *const known[] = {
-        "do_idle", "schedule", "ksys_read", "start_kernel", "xen_start_kernel",
-        "vfs_write", "vfs_read", "do_syscall_64",
+        "do_idle",          "schedule",  "ksys_read", "start_kernel",
+        "xen_start_kernel", "vfs_write", "vfs_read",  "do_syscall_64",
     };
     struct pvperf_object *o = help_load(real_kernel, PVPERF_OBJECT_KERNEL);
     const struct pvperf_object_info *info = pvperf_object_get_info(o);

@@ -15,7 +15,7 @@ static const char kernel_map[] = "ffffffff81000000 T startup_64\n"
                                  "ffffffff81000100 T do_syscall_64\n"
                                  "ffffffff81000200 T vfs_read\n";
 
-static const char *const program_names[] = { "seventy", "thirty", NULL };
+static const char *const program_names[] = {"seventy", "thirty", NULL};
 static uint64_t seventy, thirty;
 
 static void add_text(const char *text, enum pvperf_object_kind kind, const char *name)
@@ -51,7 +51,9 @@ static void teardown(void)
 static struct pvperf_profile *new_profile(bool stacks, size_t max)
 {
     struct pvperf_profile_options options = {
-        .event = -1, .stacks = stacks, .max_entries = max,
+        .event = -1,
+        .stacks = stacks,
+        .max_entries = max,
     };
     struct pvperf_profile *p;
 
@@ -94,8 +96,9 @@ START_TEST(functions)
     ck_assert_uint_eq(totals.weight, 200000000);
     ck_assert_uint_eq(totals.first_time, 2000);
     ck_assert_uint_eq(totals.last_time, 71000);
-    ck_assert_int_eq(pvperf_profile_query(p, PVPERF_BY_FUNCTION, PVPERF_SORT_WEIGHT,
-                                          NULL, &rows, &nr), 0);
+    ck_assert_int_eq(
+        pvperf_profile_query(p, PVPERF_BY_FUNCTION, PVPERF_SORT_WEIGHT, NULL, &rows, &nr),
+        0);
     ck_assert_uint_eq(nr, 5);
     ck_assert_str_eq(rows[0].symbol, "seventy");
     ck_assert_str_eq(rows[0].object, "program");
@@ -118,33 +121,36 @@ END_TEST
 START_TEST(coarser)
 {
     struct pvperf_profile *p = new_profile(false, 0);
-    struct pvperf_profile_filter filter = { .modes = 1 << PVPERF_MODE_USER };
-    static const uint16_t domains[] = { PVPERF_DOMID_IDLE };
+    struct pvperf_profile_filter filter = {.modes = 1 << PVPERF_MODE_USER};
+    static const uint16_t domains[] = {PVPERF_DOMID_IDLE};
     struct pvperf_profile_row *rows;
     size_t nr;
 
     fill(p);
-    ck_assert_int_eq(pvperf_profile_query(p, PVPERF_BY_DOMAIN, PVPERF_SORT_WEIGHT, NULL,
-                                          &rows, &nr), 0);
+    ck_assert_int_eq(
+        pvperf_profile_query(p, PVPERF_BY_DOMAIN, PVPERF_SORT_WEIGHT, NULL, &rows, &nr),
+        0);
     ck_assert_uint_eq(nr, 2);
     ck_assert(fabs(rows[0].share - 0.9) < 1e-9);
     ck_assert_ptr_null(rows[0].object);
     free(rows);
-    ck_assert_int_eq(pvperf_profile_query(p, PVPERF_BY_MODE, PVPERF_SORT_NAME, NULL,
-                                          &rows, &nr), 0);
+    ck_assert_int_eq(
+        pvperf_profile_query(p, PVPERF_BY_MODE, PVPERF_SORT_NAME, NULL, &rows, &nr), 0);
     ck_assert_uint_eq(nr, 4);
     ck_assert_uint_eq(rows[0].mode, PVPERF_MODE_USER);
     ck_assert_uint_eq(rows[0].samples, 100);
     free(rows);
     ck_assert_int_eq(pvperf_profile_query(p, PVPERF_BY_FUNCTION, PVPERF_SORT_NAME,
-                                          &filter, &rows, &nr), 0);
+                                          &filter, &rows, &nr),
+                     0);
     ck_assert_uint_eq(nr, 2);
     ck_assert(fabs(rows[0].share - 0.7) < 1e-9);
     free(rows);
     filter.domains = domains;
     filter.nr_domains = 1;
     ck_assert_int_eq(pvperf_profile_query(p, PVPERF_BY_FUNCTION, PVPERF_SORT_NAME,
-                                          &filter, &rows, &nr), 0);
+                                          &filter, &rows, &nr),
+                     0);
     ck_assert_uint_eq(nr, 0);
     free(rows);
     pvperf_profile_free(p);
@@ -163,8 +169,9 @@ START_TEST(weights)
     s.ip = thirty;
     s.period = 1000;
     ck_assert_int_eq(pvperf_profile_add(p, &s), 0);
-    ck_assert_int_eq(pvperf_profile_query(p, PVPERF_BY_FUNCTION, PVPERF_SORT_WEIGHT,
-                                          NULL, &rows, &nr), 0);
+    ck_assert_int_eq(
+        pvperf_profile_query(p, PVPERF_BY_FUNCTION, PVPERF_SORT_WEIGHT, NULL, &rows, &nr),
+        0);
     ck_assert(fabs(rows[0].share - 0.9) < 1e-9);
     free(rows);
     pvperf_profile_free(p);
@@ -173,8 +180,8 @@ END_TEST
 
 START_TEST(events)
 {
-    struct pvperf_profile_options options = { .event = 1 };
-    struct pvperf_lost lost = { .count = 5, .event = 1 };
+    struct pvperf_profile_options options = {.event = 1};
+    struct pvperf_lost lost = {.count = 5, .event = 1};
     struct pvperf_profile_totals totals;
     struct pvperf_profile *p;
     struct pvperf_sample s = help_sample(1, 1, PVPERF_MODE_USER, seventy);
@@ -212,8 +219,9 @@ START_TEST(bounded)
     pvperf_profile_get_totals(p, &totals);
     ck_assert_uint_eq(totals.samples, 200);
     ck_assert_uint_gt(totals.overflowed, 0);
-    ck_assert_int_eq(pvperf_profile_query(p, PVPERF_BY_FUNCTION, PVPERF_SORT_NAME, NULL,
-                                          &rows, &nr), 0);
+    ck_assert_int_eq(
+        pvperf_profile_query(p, PVPERF_BY_FUNCTION, PVPERF_SORT_NAME, NULL, &rows, &nr),
+        0);
     for (i = 0; i < nr; i++) {
         sum += rows[i].samples;
         other |= !strcmp(rows[i].symbol, "[other]");
@@ -252,27 +260,27 @@ static int note_stack(void *arg, const char *domain, uint16_t domid, unsigned in
 START_TEST(stacks)
 {
     struct pvperf_profile *p = new_profile(true, 0);
-    struct pvperf_sample s = help_sample(1, 1, PVPERF_MODE_HYPERVISOR,
-                                         0xffff82d040200010);
-    struct walk w = { .text = "" };
+    struct pvperf_sample s =
+        help_sample(1, 1, PVPERF_MODE_HYPERVISOR, 0xffff82d040200010);
+    struct walk w = {.text = ""};
 
     fill(p);
     s.nr_xen = s.nr_kernel = 1;
     s.nr_user = 2;
-    s.chain[0] = 0xffff82d040200200;    /* returns behind do_softirq's end */
-    s.chain[1] = 0xffffffff81000200;    /* where the guest itself was: exact */
-    s.chain[2] = seventy + 32;          /* behind its end, as for a last call */
+    s.chain[0] = 0xffff82d040200200; /* returns behind do_softirq's end */
+    s.chain[1] = 0xffffffff81000200; /* where the guest itself was: exact */
+    s.chain[2] = seventy + 32;       /* behind its end, as for a last call */
     s.chain[3] = thirty + 5;
     ck_assert_int_eq(pvperf_profile_add(p, &s), 0);
     ck_assert_int_eq(pvperf_profile_add(p, &s), 0);
     ck_assert_int_eq(pvperf_profile_stacks(p, NULL, note_stack, &w), 0);
     ck_assert_str_eq(w.text, "web;user;u:seventy 70\n"
-                     "web;user;u:thirty 30\n"
-                     "web;kernel;k:vfs_read 50\n"
-                     "web;hypervisor;u:thirty;u:seventy;k:vfs_read;h:do_softirq;"
-                     "h:schedule 2\n"
-                     "web;hypervisor;h:schedule 30\n"
-                     "xen;idle;i:idle_loop 20\n");
+                             "web;user;u:thirty 30\n"
+                             "web;kernel;k:vfs_read 50\n"
+                             "web;hypervisor;u:thirty;u:seventy;k:vfs_read;h:do_softirq;"
+                             "h:schedule 2\n"
+                             "web;hypervisor;h:schedule 30\n"
+                             "xen;idle;i:idle_loop 20\n");
     pvperf_profile_free(p);
 }
 END_TEST
@@ -298,11 +306,16 @@ START_TEST(report)
     struct pvperf_profile *p = new_profile(false, 0);
     struct pvperf_capture_info info = help_info(1);
     struct pvperf_capture_summary summary = {
-        .finished = true, .has_counts = true, .end_time = 3000000000ull,
-        .counts[0] = { 300, 200, 50, 50 },
+        .finished = true,
+        .has_counts = true,
+        .end_time = 3000000000ull,
+        .counts[0] = {300, 200, 50, 50},
     };
     struct pvperf_report_options options = {
-        .capture = "x.data", .info = &info, .summary = &summary, .top = 2,
+        .capture = "x.data",
+        .info = &info,
+        .summary = &summary,
+        .top = 2,
     };
     char *text;
 
@@ -346,12 +359,13 @@ START_TEST(hostile_names)
 {
     struct pvperf_object *o;
     struct pvperf_profile *p;
-    struct pvperf_report_options options = { .top = 5 };
+    struct pvperf_report_options options = {.top = 5};
     char *text, *c;
 
     ck_assert_int_eq(pvperf_object_load_buffer("ffffffff81000000 T a\xff\x1b[2Jb\n", 26,
                                                "x\x1b]0;evil", PVPERF_OBJECT_KERNEL, &o,
-                                               NULL), 0);
+                                               NULL),
+                     0);
     ck_assert_int_eq(pvperf_symbols_add(symbols, 2, 0, 0, o), 0);
     pvperf_object_put(o);
     p = new_profile(false, 0);

@@ -6,8 +6,8 @@
 
 static struct pvperf_err err;
 
-static const char *const xen_names[] = { "do_xen_one", "do_xen_two", NULL };
-static const char *const program_names[] = { "seventy", "thirty", NULL };
+static const char *const xen_names[] = {"do_xen_one", "do_xen_two", NULL};
+static const char *const program_names[] = {"seventy", "thirty", NULL};
 
 static const char map[] = "ffffffff81000000 T startup_64\n"
                           "ffffffff81000000 T _text\n"
@@ -20,8 +20,9 @@ static struct pvperf_object *load_text(const char *text, enum pvperf_object_kind
 {
     struct pvperf_object *o;
 
-    ck_assert_msg(pvperf_object_load_buffer(text, strlen(text), "x/System.map", kind,
-                                            &o, &err) == 0, "%s", err.text);
+    ck_assert_msg(pvperf_object_load_buffer(text, strlen(text), "x/System.map", kind, &o,
+                                            &err) == 0,
+                  "%s", err.text);
     return o;
 }
 
@@ -117,12 +118,11 @@ START_TEST(elf)
 
     /* A kernel's code is in the upper half. */
     help_object(help_path("low"), "0x401000", "-static", program_names);
-    ck_assert_int_eq(pvperf_object_load(help_path("low"), PVPERF_OBJECT_KERNEL, &o,
-                                        &err), -ENOEXEC);
+    ck_assert_int_eq(pvperf_object_load(help_path("low"), PVPERF_OBJECT_KERNEL, &o, &err),
+                     -ENOEXEC);
     ck_assert_int_eq(pvperf_object_load(help_path("none"), PVPERF_OBJECT_XEN, &o, &err),
                      -ENOENT);
-    ck_assert_int_eq(pvperf_object_load(help_dir, PVPERF_OBJECT_XEN, &o, &err),
-                     -ENOEXEC);
+    ck_assert_int_eq(pvperf_object_load(help_dir, PVPERF_OBJECT_XEN, &o, &err), -ENOEXEC);
 }
 END_TEST
 
@@ -145,8 +145,8 @@ START_TEST(pie_and_stripped)
     pvperf_object_put(o);
 
     help_object(help_path("bare"), "0x401000", "-static -s", program_names);
-    ck_assert_int_eq(pvperf_object_load(help_path("bare"), PVPERF_OBJECT_PROGRAM, &o,
-                                        &err), -ENODATA);
+    ck_assert_int_eq(
+        pvperf_object_load(help_path("bare"), PVPERF_OBJECT_PROGRAM, &o, &err), -ENODATA);
     ck_assert_ptr_nonnull(strstr(err.text, "strip"));
 }
 END_TEST
@@ -179,8 +179,9 @@ START_TEST(damaged_elf)
             at = (seed >> 8) % 600;
             copy[seed & 64 ? at : len - 1 - at] = (char)(seed >> 3);
         }
-        if (!pvperf_object_load_buffer(copy, len, "x", round & 1 ? PVPERF_OBJECT_KERNEL
-                                       : PVPERF_OBJECT_PROGRAM, &o, NULL)) {
+        if (!pvperf_object_load_buffer(
+                copy, len, "x", round & 1 ? PVPERF_OBJECT_KERNEL : PVPERF_OBJECT_PROGRAM,
+                &o, NULL)) {
             pvperf_object_lookup(o, 0xffffffff81000010, NULL);
             pvperf_object_put(o);
         }
@@ -201,8 +202,8 @@ static struct pvperf_location look(struct pvperf_symbols *s, uint16_t domid,
 
 START_TEST(host)
 {
-    struct pvperf_object *xen = load_text("ffff82d040200000 T xen_code\n",
-                                          PVPERF_OBJECT_XEN);
+    struct pvperf_object *xen =
+        load_text("ffff82d040200000 T xen_code\n", PVPERF_OBJECT_XEN);
     struct pvperf_object *kernel = load_text(map, PVPERF_OBJECT_KERNEL), *program, *other;
     struct pvperf_location loc;
     struct pvperf_symbols *s;

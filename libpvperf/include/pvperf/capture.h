@@ -25,34 +25,34 @@
 extern "C" {
 #endif
 
-#define PVPERF_CAPTURE_NAME_LEN   64    /* of an event or a domain, with NUL */
-#define PVPERF_CAPTURE_PATH_LEN  1024   /* of an object, with NUL */
-#define PVPERF_BUILD_ID_MAX        20
+#define PVPERF_CAPTURE_NAME_LEN 64   /* of an event or a domain, with NUL */
+#define PVPERF_CAPTURE_PATH_LEN 1024 /* of an object, with NUL */
+#define PVPERF_BUILD_ID_MAX 20
 
 /* What was asked for.  All of it is fixed when the capture begins. */
 struct pvperf_capture_info {
-    unsigned int nr_events;                      /* 1 to PVPERF_MAX_EVENTS */
+    unsigned int nr_events; /* 1 to PVPERF_MAX_EVENTS */
     struct pvperf_event events[PVPERF_MAX_EVENTS];
     char event_names[PVPERF_MAX_EVENTS][PVPERF_CAPTURE_NAME_LEN];
-    uint8_t session_flags;                       /* PVPERF_SESSION_FLAG_* */
+    uint8_t session_flags; /* PVPERF_SESSION_FLAG_* */
     uint8_t max_stack;
     uint16_t nr_pcpus;
-    uint16_t abi_major;                          /* of Xen */
+    uint16_t abi_major; /* of Xen */
     uint16_t abi_minor;
-    uint64_t start_time;                         /* Xen system time, ns */
-    uint64_t start_realtime;                     /* UNIX time, ns; 0: unknown */
+    uint64_t start_time;     /* Xen system time, ns */
+    uint64_t start_realtime; /* UNIX time, ns; 0: unknown */
     char hostname[64];
     char xen_version[64];
-    char os_release[64];                         /* of dom0 */
-    char arch[16];                               /* "x86_64" */
-    char tool_version[32];                       /* of the writer */
-    char command[512];                           /* command line, one string */
+    char os_release[64];   /* of dom0 */
+    char arch[16];         /* "x86_64" */
+    char tool_version[32]; /* of the writer */
+    char command[512];     /* command line, one string */
 };
 
 struct pvperf_capture_domain {
-    uint16_t domid;                              /* PVPERF_DOMID_IDLE: Xen */
-    uint16_t nr_vcpus;                           /* for Xen: physical CPUs */
-    uint8_t handle[16];                          /* UUID */
+    uint16_t domid;     /* PVPERF_DOMID_IDLE: Xen */
+    uint16_t nr_vcpus;  /* for Xen: physical CPUs */
+    uint8_t handle[16]; /* UUID */
     char name[PVPERF_CAPTURE_NAME_LEN];
 };
 
@@ -69,14 +69,14 @@ enum pvperf_object_kind {
  * Programs may be restricted to one @pt_base (0: all of the domain).
  */
 struct pvperf_capture_object {
-    uint8_t kind;                                /* enum pvperf_object_kind */
-    uint8_t build_id_len;                        /* 0: none */
+    uint8_t kind;         /* enum pvperf_object_kind */
+    uint8_t build_id_len; /* 0: none */
     uint16_t domid;
     uint64_t start;
     uint64_t len;
     uint64_t file_offset;
     uint64_t pt_base;
-    uint64_t bias;                               /* address - ELF address */
+    uint64_t bias; /* address - ELF address */
     uint8_t build_id[PVPERF_BUILD_ID_MAX];
     char path[PVPERF_CAPTURE_PATH_LEN];
 };
@@ -90,8 +90,7 @@ struct pvperf_capture_writer;
  * valid capture without samples is there as soon as this returns.
  */
 int pvperf_capture_create(const char *path, const struct pvperf_capture_info *info,
-                          struct pvperf_capture_writer **out,
-                          struct pvperf_err *err);
+                          struct pvperf_capture_writer **out, struct pvperf_err *err);
 
 /*
  * Announce a domain (again, if its name or number of vCPUs changed), before
@@ -112,8 +111,7 @@ int pvperf_capture_write_sample(struct pvperf_capture_writer *w,
                                 const struct pvperf_sample *sample,
                                 struct pvperf_err *err);
 int pvperf_capture_write_lost(struct pvperf_capture_writer *w,
-                              const struct pvperf_lost *lost,
-                              struct pvperf_err *err);
+                              const struct pvperf_lost *lost, struct pvperf_err *err);
 
 /*
  * A round is over: every ring has been drained once, up to its head at some
@@ -121,8 +119,7 @@ int pvperf_capture_write_lost(struct pvperf_capture_writer *w,
  * may be older than the newest sample of the round before this one.  Also
  * flushes, so that a reader (or a crash) sees all that was written so far.
  */
-int pvperf_capture_end_round(struct pvperf_capture_writer *w,
-                             struct pvperf_err *err);
+int pvperf_capture_end_round(struct pvperf_capture_writer *w, struct pvperf_err *err);
 
 /* Counts of event @event as Xen has them; the last call before finish holds. */
 int pvperf_capture_set_counts(struct pvperf_capture_writer *w, unsigned int event,
@@ -147,14 +144,14 @@ struct pvperf_capture_reader;
 /* What the file tells of itself, complete after pvperf_capture_scan(). */
 struct pvperf_capture_summary {
     uint64_t samples;
-    uint64_t lost;                               /* sum of LOST records */
-    uint64_t first_time;                         /* of samples; 0: none */
+    uint64_t lost;       /* sum of LOST records */
+    uint64_t first_time; /* of samples; 0: none */
     uint64_t last_time;
-    uint64_t end_time;                           /* 0: not finished */
-    bool finished;                               /* the writer finished it */
-    bool truncated;                              /* it ends within a record */
-    bool damaged;                                /* noise was met */
-    bool has_counts;                             /* counts below are valid */
+    uint64_t end_time; /* 0: not finished */
+    bool finished;     /* the writer finished it */
+    bool truncated;    /* it ends within a record */
+    bool damaged;      /* noise was met */
+    bool has_counts;   /* counts below are valid */
     struct pvperf_counts counts[PVPERF_MAX_EVENTS];
 };
 
@@ -168,7 +165,7 @@ enum pvperf_capture_rec_type {
 
 struct pvperf_capture_rec {
     enum pvperf_capture_rec_type type;
-    uint64_t offset;                             /* in the file */
+    uint64_t offset; /* in the file */
     union {
         struct pvperf_sample sample;
         struct pvperf_lost lost;
@@ -199,8 +196,8 @@ pvperf_capture_get_summary(const struct pvperf_capture_reader *r);
  * -ENODATA: the file ends within a record; -EBADMSG: noise at an offset that
  * @err names; nothing follows either.  All before was delivered.
  */
-int pvperf_capture_next(struct pvperf_capture_reader *r,
-                        struct pvperf_capture_rec *rec, struct pvperf_err *err);
+int pvperf_capture_next(struct pvperf_capture_reader *r, struct pvperf_capture_rec *rec,
+                        struct pvperf_err *err);
 void pvperf_capture_rewind(struct pvperf_capture_reader *r);
 
 /*

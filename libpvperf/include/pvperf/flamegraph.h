@@ -15,10 +15,10 @@ extern "C" {
 
 struct pvperf_flamegraph_options {
     struct pvperf_profile_filter filter;
-    const char *title;      /* NULL: "pvperf" */
-    const char *subtitle;   /* NULL: samples and losses */
-    unsigned int width;     /* pixels; 0: 1200 */
-    double min_share;       /* frames narrower than this share are left out;
+    const char *title;    /* NULL: "pvperf" */
+    const char *subtitle; /* NULL: samples and losses */
+    unsigned int width;   /* pixels; 0: 1200 */
+    double min_share;     /* frames narrower than this share are left out;
                                0: what a third of a pixel would show */
 };
 

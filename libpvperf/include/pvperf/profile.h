@@ -22,9 +22,9 @@ extern "C" {
 struct pvperf_profile;
 
 struct pvperf_profile_options {
-    int event;              /* only samples of this event; -1: all */
-    bool stacks;            /* keep whole call chains (flame graphs) */
-    size_t max_entries;     /* distinct functions and stacks; 0: 1000000.
+    int event;          /* only samples of this event; -1: all */
+    bool stacks;        /* keep whole call chains (flame graphs) */
+    size_t max_entries; /* distinct functions and stacks; 0: 1000000.
                                Beyond it, weight goes to "[other]". */
 };
 
@@ -40,15 +40,14 @@ int pvperf_profile_name_domain(struct pvperf_profile *p, uint16_t domid,
 int pvperf_profile_add(struct pvperf_profile *p, const struct pvperf_sample *sample);
 void pvperf_profile_add_lost(struct pvperf_profile *p, const struct pvperf_lost *lost);
 /* All of a capture (scanned or not), from its start; returns as _next(). */
-int pvperf_profile_add_capture(struct pvperf_profile *p,
-                               struct pvperf_capture_reader *r,
+int pvperf_profile_add_capture(struct pvperf_profile *p, struct pvperf_capture_reader *r,
                                struct pvperf_err *err);
 
 struct pvperf_profile_totals {
     uint64_t samples;
     uint64_t weight;
-    uint64_t lost;          /* samples lost, of the event(s) profiled */
-    uint64_t overflowed;    /* samples in "[other]" */
+    uint64_t lost;       /* samples lost, of the event(s) profiled */
+    uint64_t overflowed; /* samples in "[other]" */
     uint64_t first_time;
     uint64_t last_time;
 };
@@ -58,24 +57,24 @@ void pvperf_profile_get_totals(const struct pvperf_profile *p,
 
 /* ---- queries ---- */
 
-#define PVPERF_ANY_DOMAIN  0xffff
+#define PVPERF_ANY_DOMAIN 0xffff
 
 struct pvperf_profile_filter {
     const uint16_t *domains; /* only these domains; NULL: all */
     size_t nr_domains;
-    uint8_t modes;          /* bits PVPERF_MODE_*; 0: all */
+    uint8_t modes; /* bits PVPERF_MODE_*; 0: all */
 };
 
 enum pvperf_profile_by {
     PVPERF_BY_DOMAIN,
-    PVPERF_BY_MODE,         /* domain, mode */
-    PVPERF_BY_OBJECT,       /* domain, mode, object */
-    PVPERF_BY_FUNCTION,     /* domain, mode, object, symbol */
+    PVPERF_BY_MODE,     /* domain, mode */
+    PVPERF_BY_OBJECT,   /* domain, mode, object */
+    PVPERF_BY_FUNCTION, /* domain, mode, object, symbol */
 };
 
 enum pvperf_profile_sort {
-    PVPERF_SORT_WEIGHT,     /* heaviest first, then by name */
-    PVPERF_SORT_NAME,       /* domain id, mode, object, symbol */
+    PVPERF_SORT_WEIGHT, /* heaviest first, then by name */
+    PVPERF_SORT_NAME,   /* domain id, mode, object, symbol */
 };
 
 /* Fields finer than the query are NULL or 0. */
@@ -87,8 +86,8 @@ struct pvperf_profile_row {
     const char *symbol;
     uint64_t samples;
     uint64_t weight;
-    double share;           /* 0 to 1, of what passes the filter */
-    double error;           /* standard error of share */
+    double share; /* 0 to 1, of what passes the filter */
+    double error; /* standard error of share */
 };
 
 /* *rows is an array to free(); its strings live as long as the profile. */
@@ -102,7 +101,7 @@ const char *pvperf_mode_name(unsigned int mode);
 
 /* One frame of a stack. */
 struct pvperf_profile_frame {
-    uint8_t mode;           /* whose code it is */
+    uint8_t mode; /* whose code it is */
     const char *object;
     const char *symbol;
 };
@@ -115,8 +114,7 @@ struct pvperf_profile_frame {
 typedef int pvperf_profile_stack_fn(void *arg, const char *domain, uint16_t domid,
                                     unsigned int mode,
                                     const struct pvperf_profile_frame *frames,
-                                    size_t nr_frames, uint64_t samples,
-                                    uint64_t weight);
+                                    size_t nr_frames, uint64_t samples, uint64_t weight);
 int pvperf_profile_stacks(const struct pvperf_profile *p,
                           const struct pvperf_profile_filter *filter,
                           pvperf_profile_stack_fn *fn, void *arg);
@@ -126,9 +124,9 @@ int pvperf_profile_stacks(const struct pvperf_profile *p,
 struct pvperf_report_options {
     struct pvperf_profile_filter filter;
     enum pvperf_profile_sort sort;
-    size_t top;             /* functions shown; 0: 30 */
+    size_t top; /* functions shown; 0: 30 */
     bool color;
-    const char *capture;    /* its name, for the header, or NULL */
+    const char *capture;                          /* its name, for the header, or NULL */
     const struct pvperf_capture_info *info;       /* or NULL */
     const struct pvperf_capture_summary *summary; /* or NULL */
 };

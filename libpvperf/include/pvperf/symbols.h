@@ -25,17 +25,17 @@ extern "C" {
 struct pvperf_object;
 
 enum pvperf_object_source {
-    PVPERF_SYMS_SYMTAB,     /* ELF .symtab */
-    PVPERF_SYMS_DYNSYM,     /* ELF .dynsym: exported functions only */
-    PVPERF_SYMS_DEBUG,      /* .symtab of a separate debug file */
-    PVPERF_SYMS_KALLSYMS,   /* the tables that a kernel image carries */
-    PVPERF_SYMS_TEXT,       /* System.map or /proc/kallsyms */
+    PVPERF_SYMS_SYMTAB,   /* ELF .symtab */
+    PVPERF_SYMS_DYNSYM,   /* ELF .dynsym: exported functions only */
+    PVPERF_SYMS_DEBUG,    /* .symtab of a separate debug file */
+    PVPERF_SYMS_KALLSYMS, /* the tables that a kernel image carries */
+    PVPERF_SYMS_TEXT,     /* System.map or /proc/kallsyms */
 };
 
 #define PVPERF_OBJECT_RANGES 8
 
 struct pvperf_object_range {
-    uint64_t start;         /* address as linked */
+    uint64_t start; /* address as linked */
     uint64_t len;
     uint64_t file_offset;
 };
@@ -43,15 +43,15 @@ struct pvperf_object_range {
 struct pvperf_object_info {
     enum pvperf_object_kind kind;
     enum pvperf_object_source source;
-    bool relocatable;       /* PIE: a load base must be given */
-    bool elf;               /* perf can read this very file */
+    bool relocatable; /* PIE: a load base must be given */
+    bool elf;         /* perf can read this very file */
     uint8_t build_id_len;
     uint8_t build_id[PVPERF_BUILD_ID_MAX];
     unsigned int nr_ranges; /* executable ranges, by address */
     struct pvperf_object_range ranges[PVPERF_OBJECT_RANGES];
     size_t nr_symbols;
     const char *path;
-    const char *name;       /* last part of the path */
+    const char *name; /* last part of the path */
 };
 
 /*
@@ -63,8 +63,8 @@ int pvperf_object_load(const char *path, enum pvperf_object_kind kind,
                        struct pvperf_object **out, struct pvperf_err *err);
 /* The same from memory; @buf is not needed afterwards. */
 int pvperf_object_load_buffer(const void *buf, size_t len, const char *name,
-                              enum pvperf_object_kind kind,
-                              struct pvperf_object **out, struct pvperf_err *err);
+                              enum pvperf_object_kind kind, struct pvperf_object **out,
+                              struct pvperf_err *err);
 struct pvperf_object *pvperf_object_get(struct pvperf_object *o);
 void pvperf_object_put(struct pvperf_object *o);
 
@@ -119,10 +119,10 @@ int pvperf_capture_add_file(struct pvperf_capture_writer *w, uint16_t domid,
                             const struct pvperf_object *o, struct pvperf_err *err);
 
 struct pvperf_location {
-    const char *object;     /* "xen-syms", "vmlinux", ...; "[unknown]" */
-    const char *symbol;     /* "[unknown]" if there is none */
-    uint64_t offset;        /* from the symbol's start */
-    bool known;             /* symbol is a real one */
+    const char *object; /* "xen-syms", "vmlinux", ...; "[unknown]" */
+    const char *symbol; /* "[unknown]" if there is none */
+    uint64_t offset;    /* from the symbol's start */
+    bool known;         /* symbol is a real one */
 };
 
 /*
@@ -137,8 +137,8 @@ void pvperf_symbols_lookup(struct pvperf_symbols *s, uint16_t domid, unsigned in
 struct pvperf_missing {
     uint16_t domid;
     uint8_t mode;
-    uint64_t count;         /* lookups */
-    uint64_t address;       /* an example */
+    uint64_t count;   /* lookups */
+    uint64_t address; /* an example */
     char hint[160];
 };
 
