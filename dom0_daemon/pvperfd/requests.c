@@ -235,10 +235,10 @@ static int open_session(const struct request *rq, const struct pvperf_msg_open *
         session_destroy(s);
         return rc;
     }
+    welcome_to(rq, s);
     log_info("session %u: opened by process %d (uid %u, %s), %u events, %zu domains",
              s->id, (int)rq->conn->pid, rq->conn->uid, s->command, msg->nr_events,
              s->nr_domains);
-    welcome_to(rq, s);
     return 0;
 }
 
