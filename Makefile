@@ -135,7 +135,7 @@ $(B)/obj/%.o: %.c Makefile | $(ABI_H)
 	$(Q)$(CC) $(BASE_CFLAGS) $(CFLAGS) $(CPPFLAGS) $(HARDEN) -fPIC -fvisibility=default \
 		$(LIB_CFLAGS) $(DEPFLAGS) -c -o $@ $<
 
-FUZZ_SECONDS ?= 15
+FUZZ_SECONDS ?= 10
 include tests/unit/Makefile.inc
 -include tests/fuzz/Makefile.inc
 -include tests/workloads/Makefile.inc
