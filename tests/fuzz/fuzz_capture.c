@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct pvperf_capture_reader *r;
     struct pvperf_err err;
-    uint8_t *copy = malloc(size ? size : 1);    /* so that overreads show */
+    uint8_t *copy = malloc(size ? size : 1); /* so that overreads show */
 
     if (!copy)
         return 0;

@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(&h->head, data + 8, 8);
     memcpy(&h->tail, data + 16, 8);
     memcpy(moved, data + 24, 32);
-    if (data[3] & 1) {          /* plausible positions, mostly */
+    if (data[3] & 1) { /* plausible positions, mostly */
         h->head &= 0xfffff8;
         h->tail = h->head - (h->tail & 0x1ff8);
     }
@@ -56,8 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                 break;
             if (!span.len || span.len > max || (span.len & 7) ||
                 (const uint8_t *)span.bytes < ring ||
-                (const uint8_t *)span.bytes + span.len >
-                    ring + (PAGE << info.data_order))
+                (const uint8_t *)span.bytes + span.len > ring + (PAGE << info.data_order))
                 __builtin_trap();
             for (size_t at = 0; at < span.len; at += 8)
                 sum += ((const uint8_t *)span.bytes)[at];

@@ -48,10 +48,8 @@ static int list(void *ctx, struct pvperf_domain **out, size_t *nr)
     return 0;
 }
 
-static const struct server_config config = {.listen_fd = -1,
-                                            .grace_ms = 1000,
-                                            .host_open = host_open,
-                                            .domains = {.list = list}};
+static const struct server_config config = {
+    .listen_fd = -1, .grace_ms = 1000, .host_open = host_open, .domains = {.list = list}};
 
 static void drain(int fd)
 {
@@ -148,7 +146,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         size -= 4;
         if (f.size > size)
             f.size = (uint32_t)size;
-        if (!*c) {              /* a new client in the place of the old one */
+        if (!*c) { /* a new client in the place of the old one */
             *c = join(&sv, fd);
             if (!*c)
                 break;

@@ -51,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         size -= 2;
         if (len > size)
             len = size;
-        if (step > 100)         /* a gap, or bytes that came before */
+        if (step > 100) /* a gap, or bytes that came before */
             position += (uint64_t)step * 8;
         else if (step < -100 && position >= 1024)
             position += (uint64_t)(step * 8);

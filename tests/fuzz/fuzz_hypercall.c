@@ -5,8 +5,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct source src = { .bytes = data, .left = size };
-    struct tally t = { 0 };
+    struct source src = {.bytes = data, .left = size};
+    struct tally t = {0};
 
     hypercall_episode(&src, ~0ul, &t);
     return 0;

@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         free(copy);
         return 0;
     }
-    free(copy);                 /* not needed afterwards, says the header */
+    free(copy); /* not needed afterwards, says the header */
     info = pvperf_object_get_info(o);
     if (info->nr_ranges > PVPERF_OBJECT_RANGES ||
         info->build_id_len > PVPERF_BUILD_ID_MAX)

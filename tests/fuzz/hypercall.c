@@ -11,7 +11,7 @@
 #include <core_util.h>
 #include "hypercall.h"
 
-#define IDS 12   /* the last 8: those that live, by slot */
+#define IDS 12 /* the last 8: those that live, by slot */
 #define DOMS 6
 #define MAPS 6
 
@@ -57,8 +57,9 @@ static unsigned int below(struct world *w, unsigned int n)
 
 static uint64_t word(struct world *w)
 {
-    static const uint64_t odd[] = { 0, 1, 7, 8, 0x7f, 0xff, 0x7ff0, 0x7fff, 0xffff,
-        0x7fffffff, 0x80000000, 0xffffffff, INT64_MAX, 1ull << 63, ~0ull, 1000 };
+    static const uint64_t odd[] = {
+        0,      1,          7,          8,          0x7f,      0xff,       0x7ff0, 0x7fff,
+        0xffff, 0x7fffffff, 0x80000000, 0xffffffff, INT64_MAX, 1ull << 63, ~0ull,  1000};
     uint64_t v = 0;
     unsigned int i;
 
@@ -124,12 +125,24 @@ static long call(struct world *w, unsigned int op, void *arg, size_t len)
     REQ(len <= sizeof(before));
     memcpy(before, arg, len);
     switch (fail) {
-    case 0: shim.fail_xmalloc = below(w, 12); break;
-    case 1: shim.fail_heap = below(w, 12); break;
-    case 2: shim.fail_copy_to = 0; break;
-    case 3: shim.fail_copy_from = below(w, 3); break;
-    case 4: shim.unprivileged = true; break;
-    case 5: shim.preempt_every = 1 + below(w, 4); break;
+    case 0:
+        shim.fail_xmalloc = below(w, 12);
+        break;
+    case 1:
+        shim.fail_heap = below(w, 12);
+        break;
+    case 2:
+        shim.fail_copy_to = 0;
+        break;
+    case 3:
+        shim.fail_copy_from = below(w, 3);
+        break;
+    case 4:
+        shim.unprivileged = true;
+        break;
+    case 5:
+        shim.preempt_every = 1 + below(w, 4);
+        break;
     }
     rc = shim_hypercall(op, arg);
     w->tally->calls++;
@@ -165,8 +178,8 @@ static void know_ids(struct world *w)
     unsigned int slot;
 
     for (slot = 0; slot < PVPERF_MAX_SESSIONS; slot++) {
-        struct pvperf_session_info i = { .session = slot,
-                                         .flags = PVPERF_SESSION_INFO_BY_SLOT };
+        struct pvperf_session_info i = {.session = slot,
+                                        .flags = PVPERF_SESSION_INFO_BY_SLOT};
         uint32_t *id = &w->ids[IDS - PVPERF_MAX_SESSIONS + slot];
         bool lives = !shim_hypercall(PVPERF_OP_session_info, &i);
 
@@ -199,7 +212,7 @@ static void do_create(struct world *w)
 
 static void do_session(struct world *w, unsigned int op)
 {
-    struct pvperf_session s = { .session = some_id(w) };
+    struct pvperf_session s = {.session = some_id(w)};
 
     mutate(w, &s, sizeof(s));
     if (!call(w, op, &s, sizeof(s)) && op == PVPERF_OP_session_destroy)
@@ -208,7 +221,7 @@ static void do_session(struct world *w, unsigned int op)
 
 static void do_info(struct world *w)
 {
-    struct pvperf_session_info i = { .session = some_id(w) };
+    struct pvperf_session_info i = {.session = some_id(w)};
     unsigned int e;
 
     if (byte(w) & 1) {
@@ -225,8 +238,8 @@ static void do_info(struct world *w)
 
 static void do_domain_op(struct world *w, unsigned int op)
 {
-    struct pvperf_session_domain d = { .session = some_id(w),
-                                       .domid = (domid_t)below(w, 10) };
+    struct pvperf_session_domain d = {.session = some_id(w),
+                                      .domid = (domid_t)below(w, 10)};
 
     mutate(w, &d, sizeof(d));
     call(w, op, &d, sizeof(d));
@@ -234,7 +247,7 @@ static void do_domain_op(struct world *w, unsigned int op)
 
 static void do_ring(struct world *w, unsigned int op)
 {
-    struct pvperf_ring_info r = { .session = some_id(w), .index = below(w, 24) };
+    struct pvperf_ring_info r = {.session = some_id(w), .index = below(w, 24)};
 
     mutate(w, &r, sizeof(r));
     call(w, op, &r, sizeof(r));
@@ -242,7 +255,7 @@ static void do_ring(struct world *w, unsigned int op)
 
 static void do_query(struct world *w)
 {
-    struct pvperf_query q = { 0 };
+    struct pvperf_query q = {0};
 
     if (!call(w, PVPERF_OP_query, &q, sizeof(q)))
         REQ(q.ring_bytes_used <= q.ring_bytes_max || !q.privileged);
@@ -266,7 +279,7 @@ static void do_raw(struct world *w)
         return;
     }
     do {
-        arg[0] = word(w);   /* addresses that are the shim's own do fault */
+        arg[0] = word(w); /* addresses that are the shim's own do fault */
     } while (arg[0] >= 0x10000 && arg[0] < 1ull << 47);
     rc = shim_hypercall(op, (void *)(uintptr_t)arg[0]);
     w->tally->calls++;
@@ -286,8 +299,9 @@ static void do_overflow(struct world *w)
     shim_regs[cpu].mode = (uint8_t)below(w, 4);
     shim_regs[cpu].ip = byte(w);
     shim_regs[cpu].tag = below(w, 3);
-    shim_regs[cpu].chain = (struct pvperf_chain){ .nr_xen = (uint16_t)below(w, 8),
-        .nr_kernel = (uint16_t)below(w, 70), .nr_user = (uint16_t)below(w, 70) };
+    shim_regs[cpu].chain = (struct pvperf_chain){.nr_xen = (uint16_t)below(w, 8),
+                                                 .nr_kernel = (uint16_t)below(w, 70),
+                                                 .nr_user = (uint16_t)below(w, 70)};
     if (!shim_pmu_overflow(cpu, id, e, byte(w) & 1 ? word(w) : 0))
         return;
     before = session_counts(id, e).overflows;
@@ -392,7 +406,7 @@ static void open_map(struct world *w, struct map *m)
 
     if (ring_info(id, index, &info) || is_dirty(w, info.serial))
         return;
-    for (n = 0; n < MAPS; n++)  /* one consumer a ring */
+    for (n = 0; n < MAPS; n++) /* one consumer a ring */
         if (w->maps[n].used && w->maps[n].c.info.serial == info.serial)
             return;
     m->used = consumer_open(&m->c, id, index);
@@ -444,7 +458,7 @@ static void do_map(struct world *w)
 
 static void step(struct world *w)
 {
-    static const uint8_t ops[8] = { 17, 18, 18, 18, 18, 18, 18, 19 };
+    static const uint8_t ops[8] = {17, 18, 18, 18, 18, 18, 18, 19};
     unsigned int what = byte(w);
 
     w->tally->steps++;
@@ -477,7 +491,7 @@ static void step(struct world *w)
 
 void hypercall_episode(struct source *src, unsigned long calls, struct tally *tally)
 {
-    struct world w = { .src = src, .tally = tally };
+    struct world w = {.src = src, .tally = tally};
     unsigned long end = tally->calls + calls;
     unsigned int i;
 

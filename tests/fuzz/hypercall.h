@@ -9,7 +9,7 @@
 /* Where decisions come from: the bytes of an input, or a generator. */
 struct source {
     const uint8_t *bytes;
-    size_t left;        /* 0: the generator, if seed is set; else the end */
+    size_t left; /* 0: the generator, if seed is set; else the end */
     uint64_t seed;
 };
 

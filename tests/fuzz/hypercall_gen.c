@@ -12,11 +12,11 @@ int main(int argc, char **argv)
 {
     unsigned long n = argc > 1 ? strtoul(argv[1], NULL, 0) : 1200000;
     uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 0) : 20261201;
-    struct tally t = { 0 };
+    struct tally t = {0};
 
     while (t.calls < n) {
         uint64_t s = (seed + t.episodes) * 0x9e3779b97f4a7c15ull;
-        struct source src = { .seed = s ? s : 1 };
+        struct source src = {.seed = s ? s : 1};
 
         /* For a failure: run again with this seed and one episode. */
         if (getenv("FUZZ_VERBOSE"))

@@ -31,9 +31,9 @@ static long make(const struct pvperf_session_create *op)
 START_TEST(disabled)
 {
     struct pvperf_session_create op = create_timer(0, MS);
-    struct pvperf_query q = { 0 };
+    struct pvperf_query q = {0};
     unsigned int i;
-    static const char *const params[] = { NULL, "off", "no", "max-rate=100" };
+    static const char *const params[] = {NULL, "off", "no", "max-rate=100"};
 
     for (i = 0; i < 4; i++) {
         shim_boot(2, params[i]);
@@ -48,20 +48,30 @@ END_TEST
 
 START_TEST(parameter)
 {
-    static const struct { const char *text; bool ok, on; } t[] = {
-        { "on", true, true },          { "yes", true, true },
-        { "off", true, false },        { "on,max-rate=500", true, true },
-        { "max-rate=500,on", true, true }, { "on,ring-mb=8", true, true },
-        { "on,ring-mb=0", false, true }, { "on,ring-mb=x", false, true },
-        { "on,max-rate=0", false, true }, { "on,max-rate=99999999", false, true },
-        { "on,max-rate=", false, true }, { "on,nonsense", false, true },
-        { "on,,off", false, false },   { "on,max-rate=500x", false, true },
+    static const struct {
+        const char *text;
+        bool ok, on;
+    } t[] = {
+        {"on", true, true},
+        {"yes", true, true},
+        {"off", true, false},
+        {"on,max-rate=500", true, true},
+        {"max-rate=500,on", true, true},
+        {"on,ring-mb=8", true, true},
+        {"on,ring-mb=0", false, true},
+        {"on,ring-mb=x", false, true},
+        {"on,max-rate=0", false, true},
+        {"on,max-rate=99999999", false, true},
+        {"on,max-rate=", false, true},
+        {"on,nonsense", false, true},
+        {"on,,off", false, false},
+        {"on,max-rate=500x", false, true},
     };
     struct pvperf_query q;
     unsigned int i;
 
     for (i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
-        q = (struct pvperf_query){ 0 };
+        q = (struct pvperf_query){0};
         shim_boot(1, t[i].text);
         ck_assert_msg(!shim_param_rc == t[i].ok, "%s", t[i].text);
         ck_assert_msg(shim_hypercall(PVPERF_OP_query, &q) == (t[i].on ? 0 : -EOPNOTSUPP),
@@ -78,7 +88,7 @@ END_TEST
 START_TEST(unknown_operations)
 {
     unsigned int op;
-    uint64_t arg[64] = { 0 };
+    uint64_t arg[64] = {0};
 
     up();
     for (op = 1; op < 16; op++)
@@ -147,7 +157,7 @@ START_TEST(control_is_refused)
 {
     struct pvperf_session_create op = create_timer(0, MS);
     unsigned int cmd;
-    uint64_t arg[64] = { 0 };
+    uint64_t arg[64] = {0};
     uint32_t id;
 
     up();
@@ -192,8 +202,8 @@ START_TEST(faults)
     ck_assert_uint_eq(query().ring_bytes_used, 0);
     id = session_make(op);
     {
-        struct pvperf_session_info info = { .session = id };
-        struct pvperf_ring_info ring = { .session = id };
+        struct pvperf_session_info info = {.session = id};
+        struct pvperf_ring_info ring = {.session = id};
 
         shim.fail_copy_to = 0;
         ck_assert_int_eq(shim_hypercall(PVPERF_OP_session_info, &info), -EFAULT);
@@ -214,7 +224,7 @@ START_TEST(create_versions)
     ck_assert_int_eq(make(&op), -EBADMSG);
     op.abi_major = 2;
     ck_assert_int_eq(make(&op), -EBADMSG);
-    op.nr_events = 77;      /* what another version means is unknown */
+    op.nr_events = 77; /* what another version means is unknown */
     op.reserved1 = 1;
     ck_assert_int_eq(make(&op), -EBADMSG);
     shim_down();
@@ -226,8 +236,12 @@ START_TEST(create_invalid)
     struct pvperf_session_create good, op;
     unsigned int i;
 
-#define BAD(change) \
-    do { op = good; change; ck_assert_int_eq(make(&op), -EINVAL); } while (0)
+#define BAD(change)                           \
+    do {                                      \
+        op = good;                            \
+        change;                               \
+        ck_assert_int_eq(make(&op), -EINVAL); \
+    } while (0)
     up();
     good = create_timer(PVPERF_SESSION_FLAG_CALLCHAIN, MS);
     ck_assert_int_eq(make(&good), 0);
@@ -241,7 +255,7 @@ START_TEST(create_invalid)
     BAD(op.max_stack = 0);
     BAD(op.max_stack = 65);
     BAD(op.max_stack = 255);
-    BAD(op.flags = 0);              /* max_stack without CALLCHAIN */
+    BAD(op.flags = 0); /* max_stack without CALLCHAIN */
     BAD(op.reserved0 = 1);
     BAD(op.reserved1 = 1);
     BAD(op.events[0].type = 3);
@@ -252,7 +266,7 @@ START_TEST(create_invalid)
     BAD(op.events[0].modes = 0x10);
     BAD(op.events[0].modes = 0xff);
     BAD(op.events[0].reserved = 1);
-    BAD(op.events[0].config = 1);   /* "0 for the timer" */
+    BAD(op.events[0].config = 1); /* "0 for the timer" */
     BAD((op.nr_events = 2, op.events[1] = op.events[0], op.events[1].modes = 0));
     op = good;
     op.max_stack = PVPERF_MAX_STACK;
@@ -322,7 +336,7 @@ START_TEST(create_counters_errors)
     op.events[0].config = PVPERF_GENERIC_CYCLES;
     id = session_make(op);
     ck_assert_uint_eq(query().pmu_owner, PVPERF_OWNER_PVPERF);
-    ck_assert_int_eq(make(&op), -EBUSY);    /* no counter left */
+    ck_assert_int_eq(make(&op), -EBUSY); /* no counter left */
     ck_assert_uint_eq(query().sessions, 1);
     session_op(PVPERF_OP_session_destroy, id);
     ck_assert_int_eq(make(&op), 0);
@@ -378,8 +392,8 @@ END_TEST
 /* Every operation on an id that is not there. */
 static void refuse_id(uint32_t id)
 {
-    struct pvperf_session_info info = { .session = id }, before = info;
-    struct pvperf_ring_info ring = { .session = id };
+    struct pvperf_session_info info = {.session = id}, before = info;
+    struct pvperf_ring_info ring = {.session = id};
 
     ck_assert_int_eq(session_op(PVPERF_OP_session_destroy, id), -ENOENT);
     ck_assert_int_eq(session_op(PVPERF_OP_session_start, id), -ENOENT);
@@ -406,7 +420,7 @@ START_TEST(no_such_session)
     ck_assert_int_eq(session_op(PVPERF_OP_session_destroy, id), 0);
     refuse_id(id);
     other = session_make(create_timer(0, MS));
-    refuse_id(id);                      /* not the one in the same slot */
+    refuse_id(id); /* not the one in the same slot */
     ck_assert_int_eq(session_op(PVPERF_OP_session_start, other), 0);
     refuse_id(id);
     ck_assert_uint_eq(session_info(other).state, PVPERF_SESSION_RUNNING);
@@ -422,12 +436,12 @@ START_TEST(padding)
     up();
     id = session_make(create_timer(0, MS));
     for (cmd = PVPERF_OP_session_destroy; cmd <= PVPERF_OP_session_stop; cmd++) {
-        struct pvperf_session op = { .session = id, .reserved = 1 };
+        struct pvperf_session op = {.session = id, .reserved = 1};
 
         ck_assert_int_eq(shim_hypercall(cmd, &op), -EINVAL);
     }
     for (cmd = PVPERF_OP_session_add_domain; cmd <= PVPERF_OP_session_del_domain; cmd++) {
-        struct pvperf_session_domain op = { .session = id, .reserved0 = 1 };
+        struct pvperf_session_domain op = {.session = id, .reserved0 = 1};
 
         ck_assert_int_eq(shim_hypercall(cmd, &op), -EINVAL);
         op.reserved0 = 0;
@@ -435,7 +449,7 @@ START_TEST(padding)
         ck_assert_int_eq(shim_hypercall(cmd, &op), -EINVAL);
     }
     {
-        struct pvperf_session_info op = { .session = id };
+        struct pvperf_session_info op = {.session = id};
         unsigned int i;
 
         for (i = 1; i < 16; i++) {
@@ -444,7 +458,7 @@ START_TEST(padding)
         }
     }
     {
-        struct pvperf_ring_info op = { .session = id, .reserved = 1 };
+        struct pvperf_ring_info op = {.session = id, .reserved = 1};
 
         ck_assert_int_eq(shim_hypercall(PVPERF_OP_ring_info, &op), -EINVAL);
     }
@@ -466,8 +480,8 @@ END_TEST
 
 START_TEST(info)
 {
-    struct pvperf_session_create op = create_timer(PVPERF_SESSION_FLAG_XEN |
-                                                   PVPERF_SESSION_FLAG_CALLCHAIN, 5 * MS);
+    struct pvperf_session_create op =
+        create_timer(PVPERF_SESSION_FLAG_XEN | PVPERF_SESSION_FLAG_CALLCHAIN, 5 * MS);
     struct pvperf_session_info i;
     static const struct pvperf_event none;
     unsigned int e;
@@ -495,8 +509,8 @@ START_TEST(info)
     for (e = 2; e < PVPERF_MAX_EVENTS; e++)
         ck_assert_mem_eq(&i.events[e], &none, sizeof(none));
     for (e = 0; e < PVPERF_MAX_EVENTS; e++)
-        ck_assert(!i.counts[e].overflows && !i.counts[e].recorded &&
-                  !i.counts[e].lost && !i.counts[e].filtered);
+        ck_assert(!i.counts[e].overflows && !i.counts[e].recorded && !i.counts[e].lost &&
+                  !i.counts[e].filtered);
     shim.now += 123456;
     session_op(PVPERF_OP_session_start, id);
     i = session_info(id);
@@ -520,8 +534,8 @@ START_TEST(info_by_slot)
     }
     session_op(PVPERF_OP_session_destroy, id[1]);
     for (slot = 0; slot < PVPERF_MAX_SESSIONS; slot++) {
-        i = (struct pvperf_session_info){ .session = slot,
-                                          .flags = PVPERF_SESSION_INFO_BY_SLOT };
+        i = (struct pvperf_session_info){.session = slot,
+                                         .flags = PVPERF_SESSION_INFO_BY_SLOT};
         if (shim_hypercall(PVPERF_OP_session_info, &i) == 0) {
             found++;
             ck_assert(i.session == id[0] || i.session == id[2]);
@@ -530,8 +544,8 @@ START_TEST(info_by_slot)
     }
     ck_assert_uint_eq(found, 2);
     for (slot = 8; slot; slot *= 2) {
-        i = (struct pvperf_session_info){ .session = slot,
-                                          .flags = PVPERF_SESSION_INFO_BY_SLOT };
+        i = (struct pvperf_session_info){.session = slot,
+                                         .flags = PVPERF_SESSION_INFO_BY_SLOT};
         ck_assert_int_lt(shim_hypercall(PVPERF_OP_session_info, &i), 0);
     }
     shim_down();
@@ -575,9 +589,9 @@ static void scribble(void *guest, unsigned long len)
 START_TEST(arguments_that_change)
 {
     struct pvperf_session_create op = create_timer(PVPERF_SESSION_FLAG_ALL, MS);
-    struct pvperf_session s = { 0 };
-    struct pvperf_session_domain d = { 0 };
-    struct pvperf_ring_info r = { 0 };
+    struct pvperf_session s = {0};
+    struct pvperf_session_domain d = {0};
+    struct pvperf_ring_info r = {0};
 
     up();
     shim.after_copy_from = scribble;

@@ -68,14 +68,17 @@ START_TEST(filter_matrix)
                     if ((who == 2) != (mode == PVPERF_MODE_IDLE) &&
                         mode != PVPERF_MODE_HYPERVISOR)
                         continue;
-                    hit_as(id, who == 0 ? d5->vcpu[1] : who == 1 ? d6->vcpu[0] : NULL,
+                    hit_as(id,
+                           who == 0   ? d5->vcpu[1]
+                           : who == 1 ? d6->vcpu[0]
+                                      : NULL,
                            mode);
                     b = session_counts(id, 0);
                     ck_assert_uint_eq(b.overflows, a.overflows + 1);
-                    ck_assert_msg(b.recorded == a.recorded + want &&
-                                  b.filtered == a.filtered + !want && b.lost == a.lost,
-                                  "flags %u modes %u who %u mode %u", flags, modes, who,
-                                  mode);
+                    ck_assert_msg(
+                        b.recorded == a.recorded + want &&
+                            b.filtered == a.filtered + !want && b.lost == a.lost,
+                        "flags %u modes %u who %u mode %u", flags, modes, who, mode);
                 }
             session_op(PVPERF_OP_session_destroy, id);
         }
@@ -245,7 +248,7 @@ END_TEST
 
 START_TEST(add_goes_on)
 {
-    struct pvperf_session_domain op = { .domid = 8 };
+    struct pvperf_session_domain op = {.domid = 8};
     unsigned int every, i;
 
     for (every = 1; every < 6; every++) {
@@ -268,12 +271,12 @@ END_TEST
 /* A continuation that somebody else wrote: no harm. */
 START_TEST(add_with_a_strange_next)
 {
-    static const uint32_t next[] = { 1, 2, 3, 0x7fffffff, 0x80000000u, ~0u };
+    static const uint32_t next[] = {1, 2, 3, 0x7fffffff, 0x80000000u, ~0u};
     unsigned int i;
 
     up("on");
     for (i = 0; i < 6; i++) {
-        struct pvperf_session_domain op = { .domid = 5, .next_vcpu = next[i] };
+        struct pvperf_session_domain op = {.domid = 5, .next_vcpu = next[i]};
         uint32_t id = session_make(create_counters(0, 1));
 
         op.session = id;
@@ -309,11 +312,11 @@ START_TEST(delete_and_release)
     ring_info(id, (uint32_t)i, &info);
     ck_assert_uint_eq(info.flags, PVPERF_RING_FLAG_DEAD);
     ck_assert_uint_eq(info.serial, c.info.serial);
-    hit_as(id, d5->vcpu[0], PVPERF_MODE_USER);  /* filtered now */
+    hit_as(id, d5->vcpu[0], PVPERF_MODE_USER); /* filtered now */
     ck_assert_uint_eq(session_counts(id, 0).filtered, 1);
     hit_as(id, d6->vcpu[0], PVPERF_MODE_USER);
     ck_assert_uint_eq(session_counts(id, 0).recorded, 3);
-    ck_assert_uint_eq(consumer_read(&c, true), 2);  /* drained afterwards */
+    ck_assert_uint_eq(consumer_read(&c, true), 2); /* drained afterwards */
     consumer_close(&c);
     ck_assert_int_eq(ring_release(id, (uint32_t)i), 0);
     ck_assert_int_eq(ring_release(id, (uint32_t)i), -ENOENT);
@@ -407,7 +410,7 @@ START_TEST(death_of_a_domain)
     ck_assert_uint_gt(session_info(id).ring_changes, changes);
     ck_assert_uint_eq(c.ring->flags, PVPERF_RING_FLAG_DEAD);
     shim_advance(5 * MS);
-    ck_assert_uint_eq(consumer_read(&c, true), 1);  /* undrained before */
+    ck_assert_uint_eq(consumer_read(&c, true), 1); /* undrained before */
     /* The same number again is another domain. */
     d5 = shim_domain_create(5, 2, 2);
     ck_assert_int_eq(domain_op(PVPERF_OP_session_add_domain, id, 5), 0);
@@ -485,7 +488,7 @@ START_TEST(memory_limit)
     q = query();
     ck_assert_uint_eq(q.ring_bytes_max, 1u << 20);
     ck_assert_uint_eq(q.ring_bytes_used, 15 * 17 * 4096);
-    ck_assert_uint_eq(session_info(id).nr_rings, 15);   /* those stay */
+    ck_assert_uint_eq(session_info(id).nr_rings, 15); /* those stay */
     ck_assert_int_eq(domain_op(PVPERF_OP_session_add_domain, id, 5), -ENOSPC);
     ck_assert_int_eq(shim_hypercall(PVPERF_OP_session_create, &op), -ENOSPC);
     session_op(PVPERF_OP_session_destroy, id);
@@ -630,7 +633,7 @@ START_TEST(cpus_come_and_go)
         ck_assert_int_eq(shim_cpu_down(2), 0);
         before = session_counts(id, 0);
         shim_advance(20 * MS);
-        after = session_counts(id, 0);  /* one CPU samples, nothing is forgotten */
+        after = session_counts(id, 0); /* one CPU samples, nothing is forgotten */
         ck_assert_uint_ge(after.overflows, before.overflows + 19);
         ck_assert_uint_le(after.overflows, before.overflows + 21);
         ck_assert_int_eq(shim_cpu_up(1), 0);
@@ -670,7 +673,7 @@ START_TEST(a_cpu_without_memory)
     q = query();
     ck_assert_uint_gt(q.ring_bytes_used + 33 * 4096, q.ring_bytes_max);
     session_op(PVPERF_OP_session_start, id);
-    ck_assert_int_eq(shim_cpu_up(2), 0);    /* pvperf does not stop a CPU */
+    ck_assert_int_eq(shim_cpu_up(2), 0); /* pvperf does not stop a CPU */
     shim_run_vcpu(2, d5->vcpu[0]);
     shim_regs[2].mode = PVPERF_MODE_USER;
     before = session_counts(id, 0);

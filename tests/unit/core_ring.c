@@ -62,7 +62,7 @@ static unsigned int fill_up(void)
 
 START_TEST(header)
 {
-    struct pvperf_ring zero = { 0 };
+    struct pvperf_ring zero = {0};
 
     up(create_counters(0, 1));
     ck_assert_uint_eq(c.ring->magic, PVPERF_RING_MAGIC);
@@ -177,8 +177,8 @@ static void set_chain(unsigned int nx, unsigned int nk, unsigned int nu)
 {
     unsigned int i;
 
-    shim_regs[1].chain = (struct pvperf_chain){ .nr_xen = (uint16_t)nx,
-        .nr_kernel = (uint16_t)nk, .nr_user = (uint16_t)nu };
+    shim_regs[1].chain = (struct pvperf_chain){
+        .nr_xen = (uint16_t)nx, .nr_kernel = (uint16_t)nk, .nr_user = (uint16_t)nu};
     for (i = 0; i < PVPERF_MAX_STACK; i++)
         shim_regs[1].frames[i] = 0x1000 + i;
 }
@@ -221,7 +221,7 @@ END_TEST
 /* Each session has a depth of its own, also when one interrupt serves all. */
 START_TEST(chains_of_three_sessions)
 {
-    static const uint8_t depth[3] = { 4, 64, 0 };
+    static const uint8_t depth[3] = {4, 64, 0};
     struct consumer cc;
     unsigned int n, i;
     uint32_t s[3];
@@ -265,14 +265,14 @@ START_TEST(context_when_it_changes)
     struct rec *r;
 
     up(create_counters(0, 1));
-    hits(5);                                    /* one context */
+    hits(5); /* one context */
     dom5->vcpu[0]->shim_pt_base += 0x1000;
-    hits(3);                                    /* another process */
+    hits(3); /* another process */
     shim_regs[1].tag = 99;
-    hits(2);                                    /* another thread */
+    hits(2); /* another thread */
     shim_regs[1].mode = PVPERF_MODE_KERNEL;
     shim_regs[1].ip++;
-    hits(4);                                    /* mode is no context */
+    hits(4); /* mode is no context */
     consumer_read(&c, true);
     while ((r = next_rec(&c, &i, PVPERF_REC_CONTEXT)))
         n++;
@@ -310,7 +310,7 @@ START_TEST(context_is_not_lost)
         }
         c.ring->tail = c.ring->head;
         c.pos = c.ring->head;
-        c.context_known = false;    /* whatever comes first must tell */
+        c.context_known = false; /* whatever comes first must tell */
         dom5->vcpu[0]->shim_pt_base += 0x1000;
         consumer_forget(&c);
         hits(2);
@@ -392,7 +392,7 @@ START_TEST(a_full_ring)
     up(create_counters(0, 1));
     n = fill_up();
     first = (uint64_t)shim.now;
-    hits(9);                                    /* 10 are lost */
+    hits(9); /* 10 are lost */
     ck_assert_uint_eq(c.ring->lost[0], 10);
     ck_assert_uint_eq(c.ring->recorded[0], n);
     /* full is full: less than a sample's size is left, or a pad's */
@@ -409,7 +409,7 @@ START_TEST(a_full_ring)
     ck_assert_uint_eq(r->lost.count, 10);
     ck_assert_uint_eq(r->lost.time_first, first);
     ck_assert_uint_eq(r->lost.time_last, first + 9000);
-    r = next_rec(&c, &i, PVPERF_REC_SAMPLE);    /* before the next sample */
+    r = next_rec(&c, &i, PVPERF_REC_SAMPLE); /* before the next sample */
     ck_assert_ptr_nonnull(r);
     ck_assert_uint_eq(c.samples[0], n + 2);
     ck_assert_uint_eq(c.lost[0], 10);
@@ -482,7 +482,7 @@ START_TEST(counts_under_load)
         hit((unsigned int)rand() % 8, 0);
         if (rand() % 50 == 0) {
             consumer_read(&c, rand() % 3 != 0);
-            c.pos = c.ring->tail;   /* sometimes read twice */
+            c.pos = c.ring->tail; /* sometimes read twice */
             consumer_forget(&c);
         }
     }
@@ -514,7 +514,7 @@ START_TEST(announced_losses_add_up)
         }
     }
     consumer_read(&c, true);
-    hit(0, 0);                  /* room now: everything is announced */
+    hit(0, 0); /* room now: everything is announced */
     consumer_read(&c, true);
     ck_assert_uint_gt(c.lost[0], 0);
     ck_assert_uint_eq(c.lost[0], c.ring->lost[0]);
@@ -528,8 +528,8 @@ END_TEST
 /* A tail that cannot be makes the ring full, and does no harm. */
 START_TEST(tails_that_lie)
 {
-    static const int64_t lies[] = { 8, 1, 4096, 1ll << 40, INT64_MAX, INT64_MIN,
-                                    -4097, -8192, -(1ll << 40) };
+    static const int64_t lies[] = {8,         1,     4096,  1ll << 40,   INT64_MAX,
+                                   INT64_MIN, -4097, -8192, -(1ll << 40)};
     uint64_t head, recorded, overflows;
     unsigned int i;
 
@@ -589,7 +589,7 @@ START_TEST(a_header_full_of_noise)
 }
 END_TEST
 
-static int scribbling;   /* atomic */
+static int scribbling; /* atomic */
 
 static void *scribbler(void *arg)
 {
@@ -655,7 +655,7 @@ START_TEST(watermark)
         while (c.ring->head - c.ring->tail <= 4096 / 4)
             hit(0, 0);
         ck_assert_uint_eq(shim.virqs[VIRQ_PVPERF], before + 1);
-        hits(20);   /* one hint is enough */
+        hits(20); /* one hint is enough */
         ck_assert_uint_eq(shim.virqs[VIRQ_PVPERF], before + 1);
         consumer_read(&c, true);
     }

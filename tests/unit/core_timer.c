@@ -37,7 +37,7 @@ static void down(uint32_t id)
 START_TEST(rate)
 {
     struct pvperf_session_create op = create_timer(0, 0);
-    static const unsigned int rates[] = { 1, 10, 97, 999, 4000, 50000 };
+    static const unsigned int rates[] = {1, 10, 97, 999, 4000, 50000};
     unsigned int i;
 
     for (i = 0; i < 6; i++) {
@@ -76,7 +76,8 @@ START_TEST(grid)
         ck_assert_uint_eq(r->hdr.mode, PVPERF_MODE_USER);
     }
     ck_assert_uint_ge(n, 150);
-    ck_assert_uint_eq(session_counts(id, 0).overflows, n + session_counts(id, 0).filtered);
+    ck_assert_uint_eq(session_counts(id, 0).overflows,
+                      n + session_counts(id, 0).filtered);
     down(id);
 }
 END_TEST
@@ -91,7 +92,7 @@ START_TEST(late)
 
     shim_advance(2 * MS);
     for (n = 0; n < 20; n++) {
-        shim.now += 3 * MS + 123456;    /* nothing ran meanwhile */
+        shim.now += 3 * MS + 123456; /* nothing ran meanwhile */
         shim_advance(5 * MS);
     }
     consumer_read(&c, true);
@@ -119,11 +120,12 @@ START_TEST(skid)
     shim_softirq_first = false;
     consumer_read(&c, true);
     while ((r = next_rec(&c, &i, PVPERF_REC_SAMPLE))) {
-        ck_assert_uint_eq(r->hdr.flags & PVPERF_SAMPLE_FLAG_SKID, PVPERF_SAMPLE_FLAG_SKID);
+        ck_assert_uint_eq(r->hdr.flags & PVPERF_SAMPLE_FLAG_SKID,
+                          PVPERF_SAMPLE_FLAG_SKID);
         n++;
     }
     ck_assert_uint_ge(n, 18);
-    ck_assert_uint_le(n, 20);   /* once, not again in the interrupt */
+    ck_assert_uint_le(n, 20); /* once, not again in the interrupt */
     consumer_forget(&c);
     shim_advance(20 * MS);
     consumer_read(&c, true);
@@ -168,8 +170,10 @@ START_TEST(many_paces)
     op.nr_events = 8;
     for (s = 0; s < 8; s++) {
         for (e = 0; e < 8; e++) {
-            op.events[e] = (struct pvperf_event){ .type = PVPERF_EVENT_TIMER,
-                .modes = PVPERF_MODE_MASK_ALL, .rate = (uint64_t)((s * 8 + e + 1) * MS) };
+            op.events[e] =
+                (struct pvperf_event){.type = PVPERF_EVENT_TIMER,
+                                      .modes = PVPERF_MODE_MASK_ALL,
+                                      .rate = (uint64_t)((s * 8 + e + 1) * MS)};
         }
         id[s] = session_make(op);
         session_op(PVPERF_OP_session_start, id[s]);
@@ -217,11 +221,11 @@ END_TEST
 START_TEST(physical_cpus)
 {
     uint32_t id = up(create_timer(0, MS));
-    unsigned int i = 0, on[2] = { 0, 0 }, k;
+    unsigned int i = 0, on[2] = {0, 0}, k;
     struct rec *r;
 
     for (k = 0; k < 10; k++) {
-        shim_run_vcpu(k & 1, d5->vcpu[0]);  /* it migrates */
+        shim_run_vcpu(k & 1, d5->vcpu[0]); /* it migrates */
         shim_regs[k & 1].mode = PVPERF_MODE_USER;
         shim_advance(10 * MS);
     }

@@ -14,9 +14,8 @@ struct pvperf_session_create create_timer(uint8_t flags, uint64_t period)
         .cookie = 0x1122334455667788ull,
     };
 
-    op.events[0] = (struct pvperf_event){ .type = PVPERF_EVENT_TIMER,
-                                          .modes = PVPERF_MODE_MASK_ALL,
-                                          .rate = period };
+    op.events[0] = (struct pvperf_event){
+        .type = PVPERF_EVENT_TIMER, .modes = PVPERF_MODE_MASK_ALL, .rate = period};
     return op;
 }
 
@@ -27,10 +26,10 @@ struct pvperf_session_create create_counters(uint8_t flags, unsigned int events)
 
     op.nr_events = (uint16_t)events;
     for (e = 0; e < events; e++)
-        op.events[e] = (struct pvperf_event){ .type = PVPERF_EVENT_RAW,
-                                              .modes = PVPERF_MODE_MASK_ALL,
-                                              .config = 0xc0,
-                                              .rate = 1000000 };
+        op.events[e] = (struct pvperf_event){.type = PVPERF_EVENT_RAW,
+                                             .modes = PVPERF_MODE_MASK_ALL,
+                                             .config = 0xc0,
+                                             .rate = 1000000};
     return op;
 }
 
@@ -43,21 +42,21 @@ uint32_t session_make(struct pvperf_session_create op)
 
 long session_op(unsigned int cmd, uint32_t id)
 {
-    struct pvperf_session op = { .session = id };
+    struct pvperf_session op = {.session = id};
 
     return shim_hypercall(cmd, &op);
 }
 
 long domain_op(unsigned int cmd, uint32_t id, domid_t domid)
 {
-    struct pvperf_session_domain op = { .session = id, .domid = domid };
+    struct pvperf_session_domain op = {.session = id, .domid = domid};
 
     return shim_hypercall(cmd, &op);
 }
 
 struct pvperf_session_info session_info(uint32_t id)
 {
-    struct pvperf_session_info info = { .session = id };
+    struct pvperf_session_info info = {.session = id};
 
     REQ(shim_hypercall(PVPERF_OP_session_info, &info) == 0);
     REQ(info.session == id);
@@ -66,20 +65,20 @@ struct pvperf_session_info session_info(uint32_t id)
 
 long ring_info(uint32_t id, uint32_t index, struct pvperf_ring_info *info)
 {
-    *info = (struct pvperf_ring_info){ .session = id, .index = index };
+    *info = (struct pvperf_ring_info){.session = id, .index = index};
     return shim_hypercall(PVPERF_OP_ring_info, info);
 }
 
 long ring_release(uint32_t id, uint32_t index)
 {
-    struct pvperf_ring_info op = { .session = id, .index = index };
+    struct pvperf_ring_info op = {.session = id, .index = index};
 
     return shim_hypercall(PVPERF_OP_ring_release, &op);
 }
 
 struct pvperf_query query(void)
 {
-    struct pvperf_query q = { 0 };
+    struct pvperf_query q = {0};
 
     REQ(shim_hypercall(PVPERF_OP_query, &q) == 0);
     return q;
@@ -153,8 +152,8 @@ static struct rec *add_rec(struct consumer *c)
 static void read_sample(struct consumer *c, struct rec *r, const uint64_t *w)
 {
     unsigned int words = 3, n;
-    uint16_t known = PVPERF_SAMPLE_FLAG_PERIOD | PVPERF_SAMPLE_FLAG_CHAIN |
-                     PVPERF_SAMPLE_FLAG_SKID;
+    uint16_t known =
+        PVPERF_SAMPLE_FLAG_PERIOD | PVPERF_SAMPLE_FLAG_CHAIN | PVPERF_SAMPLE_FLAG_SKID;
 
     REQ(r->hdr.event < PVPERF_MAX_EVENTS && r->hdr.mode < PVPERF_MODES);
     REQ(!(r->hdr.flags & ~known));

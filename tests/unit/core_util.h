@@ -8,7 +8,11 @@
 
 #include <control.h>
 
-#define REQ(p) do { if (!(p)) shim_bug("broken: " #p, __FILE__, __LINE__); } while (0)
+#define REQ(p)                                           \
+    do {                                                 \
+        if (!(p))                                        \
+            shim_bug("broken: " #p, __FILE__, __LINE__); \
+    } while (0)
 #define MS 1000000ll
 
 /* A create with one timer event of this period (ns), all modes. */
@@ -56,7 +60,7 @@ bool consumer_open_vcpu(struct consumer *c, uint32_t session, domid_t d, uint16_
  * consume: also moves tail.  Returns the number of SAMPLE records.
  */
 unsigned int consumer_read(struct consumer *c, bool consume);
-void consumer_forget(struct consumer *c);   /* recs[], not the position */
+void consumer_forget(struct consumer *c); /* recs[], not the position */
 void consumer_close(struct consumer *c);
 /* The next record of this type at or after *i; NULL: none. */
 struct rec *next_rec(struct consumer *c, unsigned int *i, uint8_t type);

@@ -9,9 +9,9 @@
 
 #include <public/pvperf.h>
 
-#define FIELD(t, f, off, len) \
-    do { \
-        ck_assert_uint_eq(offsetof(struct t, f), (off)); \
+#define FIELD(t, f, off, len)                                 \
+    do {                                                      \
+        ck_assert_uint_eq(offsetof(struct t, f), (off));      \
         ck_assert_uint_eq(sizeof(((struct t *)0)->f), (len)); \
     } while (0)
 
@@ -97,7 +97,7 @@ START_TEST(ring_page)
     ck_assert_uint_ne(offsetof(struct pvperf_ring, head) / 64,
                       offsetof(struct pvperf_ring, tail) / 64);
     ck_assert_uint_eq(PVPERF_RING_MAGIC, 0x66727650);
-    ck_assert_mem_eq(&(uint32_t){ PVPERF_RING_MAGIC }, "Pvrf", 4);
+    ck_assert_mem_eq(&(uint32_t){PVPERF_RING_MAGIC}, "Pvrf", 4);
 }
 END_TEST
 
