@@ -24,7 +24,9 @@ packages=(
     linux-perf
 )
 if [ "$mode" = check ]; then
-    packages+=(check valgrind clang libclang-rt-14-dev git clang-format shellcheck groff-base)
+    packages+=(check valgrind clang libclang-rt-14-dev git clang-format shellcheck groff-base
+        # building QEMU with the emulated PMU
+        meson ninja-build libglib2.0-dev libpixman-1-dev libfdt-dev)
 fi
 
 apt_missing() {
