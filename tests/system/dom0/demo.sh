@@ -32,7 +32,8 @@ run pvperf flamegraph -i $OUT/demo.data -o $OUT/demo.svg
 run pvperf flamegraph -i $OUT/demo.data -o $OUT/demo.html
 
 # The files with the symbols, so that reports can be made elsewhere.
-mkdir -p $OUT/symfs/boot $OUT/symfs/payload/workloads
-cp /boot/xen-syms "$RIG_KERNEL" $OUT/symfs/boot/
-cp /payload/workloads/mixed $OUT/symfs/payload/workloads/
+for file in $(pvperf report --objects -i $OUT/demo.data); do
+    mkdir -p "$OUT/symfs${file%/*}"
+    cp "$file" "$OUT/symfs$file"
+done
 daemon_stop
