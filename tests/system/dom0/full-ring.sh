@@ -17,7 +17,7 @@ kill -CONT $DAEMON
 wait $recorder
 check "the recording ends well" [ $? -eq 0 ]
 check "losses are printed" grep -qi "lost" $LOGS/full.log
-check "there were losses" sh -c "[ \$(count_of $OUT/full.data lost) -gt 2000 ]"
+check "there were losses" count_is $OUT/full.data lost -gt 2000
 check "recorded + lost + filtered = overflows" counts_add_up $OUT/full.data
 announced() {
     in_file=$(pvperf report --lost -i $OUT/full.data | awk '{ sum += $1 } END { print sum + 0 }')

@@ -98,13 +98,20 @@ guest() {
     domu_create "$guest_name" $guest_options -- /run/guest-"$guest_name"/init.sh "$WORK"/*
 }
 
-# field FILE KEY EVENT: a number of the capture's counts, as `pvperf report
-# --counts` prints them: "event overflows recorded lost filtered".
+# count_of FILE KEY: a count of the capture, all events together: overflows,
+# recorded, lost or filtered.
 count_of() {
     pvperf report --counts -i "$1" | awk -v want="$2" '
         NR == 1 { for (i = 1; i <= NF; i++) if ($i == want) col = i; next }
         { sum += $col }
         END { print sum + 0 }'
+}
+
+# count_is FILE KEY TEST VALUE: e.g. count_is x.data lost -eq 0
+count_is() {
+    ci_count=$(count_of "$1" "$2")
+    echo "$2: $ci_count"
+    [ "$ci_count" "$3" "$4" ]
 }
 
 # The samples of a capture, one line each without their chains:
