@@ -214,9 +214,13 @@ static void drop_gone(struct session *s, const struct pvperf_domain *list, size_
         now = still_there(&s->domains[i], list, nr);
         if (now) {
             old = s->domains[i];
-            s->domains[i++] = *now;
-            if (strcmp(old.name, now->name))
-                send_domain(s, PVPERF_DOMAIN_EVENT_NAME, now);
+            s->domains[i] = *now;
+            /* xenstore forgets a domain that is destroyed before Xen does. */
+            if (!now->name[0])
+                memcpy(s->domains[i].name, old.name, sizeof(old.name));
+            if (strcmp(old.name, s->domains[i].name))
+                send_domain(s, PVPERF_DOMAIN_EVENT_NAME, &s->domains[i]);
+            i++;
             continue;
         }
         old = s->domains[i];

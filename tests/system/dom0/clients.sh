@@ -23,7 +23,8 @@ check "each has its own rate" count_is $OUT/first.data overflows -gt \
 pvperf record -d work -e timer -F 997 --duration 12 -m 64 --program work=$WORK/shares \
     -o $OUT/survivor.data >$LOGS/survivor.log 2>&1 &
 survivor=$!
-sleep 4
+need "the recording begins" recording $OUT/survivor.data
+sleep 2
 kill -KILL $DAEMON
 wait $DAEMON 2>/dev/null
 usleep 500000
@@ -40,7 +41,8 @@ check "there is no gap of half a second in it" awk '
 # A killed daemon that stays away: the file keeps what there was.
 pvperf record -q -d work -e timer -F 997 -o $OUT/orphan.data >$LOGS/orphan.log 2>&1 &
 orphan=$!
-sleep 3
+need "another recording begins" recording $OUT/orphan.data
+sleep 2
 kill -KILL $DAEMON
 wait $DAEMON 2>/dev/null
 wait $orphan
@@ -52,7 +54,8 @@ check "and its file can be read" sh -c "[ \$(pvperf script -i $OUT/orphan.data 2
 need "a new daemon starts again" daemon_start
 pvperf record -q -a -e timer -F 101 -o $OUT/killed.data >$LOGS/killed.log 2>&1 &
 killed=$!
-sleep 3
+need "a third recording begins" recording $OUT/killed.data
+sleep 1
 kill -KILL $killed
 wait $killed 2>/dev/null
 check "a killed client's file can be read" sh -c "[ \$(pvperf script -i $OUT/killed.data 2>/dev/null | grep -c .) -gt 100 ]"

@@ -8,9 +8,10 @@ need "a domain starts" guest victim mem=128 -- /work/shares
 need "it works" domu_wait victim "shares: running"
 
 pvperf record -d victim -e timer -F 997 --program victim=$WORK/shares -o $OUT/victim.data \
-    >$LOGS/record.out 2>&1 &
+    >$LOGS/victim.log 2>&1 &
 recorder=$!
-sleep 4
+need "the recording begins" recording $OUT/victim.data
+sleep 1
 need "the domain is destroyed" domu_destroy victim
 # The only domain is gone: the recording ends by itself.
 tries=100
@@ -21,14 +22,14 @@ done
 check "the recording of a dead domain ends by itself" sh -c "! kill -0 $recorder 2>/dev/null"
 wait $recorder
 check "and ends well" [ $? -eq 0 ]
-check "it says what happened" grep -qi "victim.*gone\|victim.*died\|victim.*destroyed" $LOGS/record.out
+check "it says what happened" grep -qi "victim.*gone\|victim.*died\|victim.*destroyed" $LOGS/victim.log
 check "its samples are kept" counts_add_up $OUT/victim.data
 check "with their names" sh -c "pvperf script --fields symbol -i $OUT/victim.data | grep -q seventy"
 
 # In a session for all, a domain is there from its first instruction.
-pvperf record -q -a -e timer -F 997 -o $OUT/birth.data >$LOGS/record.out 2>&1 &
+pvperf record -q -a -e timer -F 997 -o $OUT/birth.data >$LOGS/birth.log 2>&1 &
 recorder=$!
-sleep 1
+need "a recording of all begins" recording $OUT/birth.data
 need "a domain starts while all is profiled" guest late mem=128 -- /work/shares
 need "it works" domu_wait late "shares: running"
 sleep 2

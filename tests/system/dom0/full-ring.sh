@@ -10,7 +10,7 @@ need "it works" domu_wait work "shares: running"
 # One page holds 170 samples at most; stop the daemon for two seconds of 5000.
 pvperf record -d work -e timer -F 5000 -m 1 --duration 8 -o $OUT/full.data >$LOGS/full.log 2>&1 &
 recorder=$!
-sleep 2
+need "the recording begins" recording $OUT/full.data
 kill -STOP $DAEMON
 sleep 2
 kill -CONT $DAEMON

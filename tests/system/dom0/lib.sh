@@ -28,13 +28,13 @@ check() {
     else
         not_ok "$check_name"
         sed 's/^/  # /' $LOGS/check.log | tail -n 20
+        return 1
     fi
 }
 
 # need NAME COMMAND...: as check, but the test cannot go on without it.
 need() {
-    check "$@"
-    [ $FAILED -eq 0 ] || finish
+    check "$@" || finish
 }
 
 finish() {
@@ -72,6 +72,16 @@ daemon_start() {
             cat $LOGS/pvperfd.log
             return 1
         fi
+        usleep 100000
+    done
+}
+
+# recording FILE: wait until samples arrive in it; symbols are read before.
+recording() {
+    tries=300
+    until [ "$(stat -c %s "$1" 2>/dev/null || echo 0)" -gt 20000 ]; do
+        tries=$((tries - 1))
+        [ $tries -gt 0 ] || return 1
         usleep 100000
     done
 }
