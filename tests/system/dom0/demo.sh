@@ -31,9 +31,5 @@ run pvperf report -i $OUT/demo.data
 run pvperf flamegraph -i $OUT/demo.data -o $OUT/demo.svg
 run pvperf flamegraph -i $OUT/demo.data -o $OUT/demo.html
 
-# The files with the symbols, so that reports can be made elsewhere.
-for file in $(pvperf report --objects -i $OUT/demo.data); do
-    mkdir -p "$OUT/symfs${file%/*}"
-    cp "$file" "$OUT/symfs$file"
-done
+take_objects $OUT/demo.data
 daemon_stop

@@ -130,6 +130,15 @@ samples() {
     pvperf script --fields time,domain,vcpu,cpu,event,mode,ip,symbol,object -i "$1"
 }
 
+# take_objects FILE: the files with symbols that it names go to /out/symfs, so
+# that reports can be made on another machine.
+take_objects() {
+    for to_file in $(pvperf report --objects -i "$1"); do
+        mkdir -p "$OUT/symfs${to_file%/*}"
+        cp "$to_file" "$OUT/symfs$to_file" || return 1
+    done
+}
+
 # counts_add_up FILE: what the file holds and what was lost is what there was.
 counts_add_up() {
     ca_over=$(count_of "$1" overflows) ca_rec=$(count_of "$1" recorded)

@@ -64,5 +64,6 @@ check "no sample is of another domain" awk '$2 != "shares" { exit 1 }' $OUT/shar
 check "the report names both functions" sh -c "grep -q seventy $OUT/report.txt && grep -q thirty $OUT/report.txt"
 check "perf's samples carry the guest's page-table base" sh -c \
     "pvperf script --fields mode,pt -i $OUT/shares.data | awk '\$1 == \"user\" && \$2 != \"0x0\" { n++ } END { exit !n }'"
+take_objects $OUT/shares.data
 daemon_stop
 finish
