@@ -509,6 +509,8 @@ static void fill_info(struct record *r)
     const struct pvperf_query *q = &r->status.query;
     unsigned int i;
 
+    /* Reading symbols took a while: ask for the time again. */
+    pvperf_client_status(r->client, &r->status, NULL);
     info->nr_events = r->o.nr_events;
     for (i = 0; i < r->o.nr_events; i++) {
         info->events[i] = r->events[i];
@@ -658,19 +660,15 @@ static int drain(struct record *r)
     return 0;
 }
 
-/* Xen's time now, or what it must be by this machine's clock. */
-static uint64_t xen_now(struct record *r, bool daemon_lost)
+/* Xen's time when the session stopped, by this machine's clock. */
+static uint64_t end_time(const struct record *r)
 {
-    if (!daemon_lost && !pvperf_client_status(r->client, &r->status, NULL) &&
-        !r->status.host_rc)
-        return r->status.query.now;
     return r->file.info.start_time + r->elapsed_ns;
 }
 
 static int sample(struct record *r)
 {
     struct pvperf_err err;
-    bool lost;
     int rc;
 
     r->start_ns = r->shown_ns = sys_monotonic_ns();
@@ -680,16 +678,13 @@ static int sample(struct record *r)
         rc = r->child.pid ? record_child_go(&r->child, r->o.command) : 0;
     if (!rc)
         rc = record_until_end(r);
-    lost = rc != 0;
-    if (!lost) {
+    if (!rc)
         rc = drain(r);
-        lost = rc != 0 && !r->ended;
-    }
     if (!r->elapsed_ns)
         r->elapsed_ns = sys_monotonic_ns() - r->start_ns;
     ui_progress_end();
     find_late_kernels(r);
-    if (record_file_finish(&r->file, xen_now(r, lost)))
+    if (record_file_finish(&r->file, end_time(r)))
         rc = ui_error("%s", r->file.err.text);
     return rc;
 }

@@ -82,12 +82,15 @@ START_TEST(grid)
 }
 END_TEST
 
-/* A CPU that hangs for a while: late samples do not move the grid. */
+/*
+ * A CPU that hangs for a while: late samples do not move the grid, and stand
+ * for all the time that has passed.
+ */
 START_TEST(late)
 {
     uint32_t id = up(create_timer(0, MS));
-    unsigned int i = 0, n;
-    uint64_t first, off = 0;
+    unsigned int i = 0, n, heavy = 0;
+    uint64_t first, last, sum = 0, off = 0;
     struct rec *r;
 
     shim_advance(2 * MS);
@@ -97,14 +100,48 @@ START_TEST(late)
     }
     consumer_read(&c, true);
     r = next_rec(&c, &i, PVPERF_REC_SAMPLE);
-    first = r->time;
+    first = last = r->time;
     n = 1;
     while ((r = next_rec(&c, &i, PVPERF_REC_SAMPLE))) {
         off += (r->time - first) % (uint64_t)MS != 0;
+        heavy += r->period != 0;
+        sum += r->period ? r->period : (uint64_t)MS;
+        last = r->time;
         n++;
     }
+    ck_assert_uint_ge(heavy, 20);
+    ck_assert_uint_eq(sum % (uint64_t)MS, 0);
+    ck_assert_uint_eq(sum, (last - first) / (uint64_t)MS * (uint64_t)MS);
     ck_assert_uint_le(off, 20); /* one each time, then the grid again */
     ck_assert_uint_ge(n, 100);
+    down(id);
+}
+END_TEST
+
+/* Xen keeps the CPU between the interrupt and its softirq: that is Xen's time. */
+START_TEST(late_softirq)
+{
+    uint32_t id = up(create_timer(0, MS));
+    unsigned int i = 0;
+    struct rec *r;
+
+    shim_advance(2 * MS);
+    consumer_read(&c, true);
+    consumer_forget(&c);
+    shim.now += MS;
+    shim_timer_interrupt(1);
+    shim.now += 7 * MS;
+    shim_softirq_first = true;
+    shim_advance(MS / 2);
+    shim_softirq_first = false;
+    consumer_read(&c, true);
+    r = next_rec(&c, &i, PVPERF_REC_SAMPLE);
+    ck_assert_uint_eq(r->hdr.mode, PVPERF_MODE_USER);
+    ck_assert_uint_eq(r->hdr.flags, 0);
+    r = next_rec(&c, &i, PVPERF_REC_SAMPLE);
+    ck_assert_uint_eq(r->hdr.mode, PVPERF_MODE_HYPERVISOR);
+    ck_assert_uint_eq(r->hdr.flags, PVPERF_SAMPLE_FLAG_SKID | PVPERF_SAMPLE_FLAG_PERIOD);
+    ck_assert_uint_eq(r->period, 7 * (uint64_t)MS);
     down(id);
 }
 END_TEST
@@ -251,6 +288,7 @@ int main(void)
     tcase_add_test(t, rate);
     tcase_add_test(t, grid);
     tcase_add_test(t, late);
+    tcase_add_test(t, late_softirq);
     tcase_add_test(t, skid);
     tcase_add_test(t, other_interrupts);
     tcase_add_test(t, many_paces);

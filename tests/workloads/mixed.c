@@ -49,14 +49,14 @@ __attribute__((noinline)) static void hash_text(void)
 
 __attribute__((noinline)) static void read_zeroes(int zero)
 {
-    for (int i = 0; i < 64; i++)
+    for (int i = 0; i < 32; i++)
         if (read(zero, buffer, sizeof(buffer)) < 0)
             exit(1);
 }
 
 __attribute__((noinline)) static void map_and_touch(void)
 {
-    size_t size = 256 << 10;
+    size_t size = 128 << 10;
     char *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     if (p == MAP_FAILED)
@@ -69,9 +69,9 @@ __attribute__((noinline)) static void map_and_touch(void)
 /* One turn of the work; seen in call chains as the caller of all the rest. */
 __attribute__((noinline)) static void serve_request(int zero)
 {
-    multiply();
-    multiply();
     for (int i = 0; i < 12; i++)
+        multiply();
+    for (int i = 0; i < 60; i++)
         hash_text();
     read_zeroes(zero);
     map_and_touch();

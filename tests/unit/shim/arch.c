@@ -60,12 +60,15 @@ void pvp_arch_context(struct pvp_sample *sample, struct cpu_user_regs *regs)
     fill(sample, shim_regs[shim_cpu].mode);
 }
 
-void pvp_arch_context_skid(struct pvp_sample *sample)
+void pvp_arch_context_skid(struct pvp_sample *sample, bool in_xen)
 {
     uint8_t mode = shim_regs[shim_cpu].mode;
 
     ASSERT(!local_irq_is_enabled());
-    fill(sample, mode == PVPERF_MODE_HYPERVISOR ? PVPERF_MODE_KERNEL : mode);
+    if (in_xen)
+        fill(sample, PVPERF_MODE_HYPERVISOR);
+    else
+        fill(sample, mode == PVPERF_MODE_HYPERVISOR ? PVPERF_MODE_KERNEL : mode);
 }
 
 void pvp_arch_chain(struct pvp_sample *sample, unsigned int max)

@@ -128,8 +128,8 @@ struct pvp_timer {
     struct pvp_session *session; /* const */
     unsigned int event;         /* const */
     s_time_t period;            /* const */
-    s_time_t deadline;          /* producer */
-    bool taken;                 /* producer: sampled, to be armed again */
+    s_time_t deadline;          /* producer: the first without a sample */
+    bool taken;                 /* producer: sampled by the interrupt */
 };
 
 /* An event of another type on one CPU. */
@@ -270,7 +270,8 @@ void pvp_arch_prepare(void);
 
 /* Arch: producer. */
 void pvp_arch_context(struct pvp_sample *sample, struct cpu_user_regs *regs);
-void pvp_arch_context_skid(struct pvp_sample *sample);
+/* No interrupt: Xen itself (in_xen), or what it will go on with. */
+void pvp_arch_context_skid(struct pvp_sample *sample, bool in_xen);
 void pvp_arch_chain(struct pvp_sample *sample, unsigned int max);
 void pvp_arch_text(uint64_t *start, uint64_t *end);
 

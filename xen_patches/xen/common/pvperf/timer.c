@@ -5,13 +5,13 @@
  * Each event has a timer on each CPU.  The timer makes the LAPIC's timer
  * interrupt at the deadline; the hook in that interrupt takes the sample, with
  * the interrupted registers, and the timer's own callback, which runs in a
- * softirq, only arms the next deadline.  If the callback comes first (the
- * interrupt had nothing to do with us, or the deadline passed while
- * interrupts were off), it takes the sample itself and marks it: SKID.
+ * softirq, only arms the next deadline.  If a deadline has passed without a
+ * sample (the interrupt had nothing to do with us, or the softirq was late
+ * itself), the callback takes the sample and marks it: SKID.
  *
  * Deadlines lie on a grid of whole periods, so that the rate does not drift.
- * A CPU that is late by more than a period skips deadlines; those skipped are
- * not overflows and are not counted at all.
+ * A CPU that is late takes one sample for all deadlines that have passed; its
+ * period says for how much time it stands.  So no time goes missing.
  */
 #include <xen/softirq.h>
 #include <xen/string.h>
@@ -41,6 +41,21 @@ static struct pvp_sample *new_sample(void)
     return sample;
 }
 
+/*
+ * One sample for each deadline up to now, and there is at least one: the
+ * period to be recorded, 0 for a single one.  Moves on to the next deadline.
+ */
+static uint64_t pass_deadlines(struct pvp_timer *t, s_time_t now)
+{
+    uint64_t n = 1;
+
+    if ( now >= t->deadline + t->period )
+        n += (now - t->deadline) / t->period;
+    t->deadline += n * t->period;
+
+    return n > 1 ? n * t->period : 0;
+}
+
 void pvperf_timer_irq(struct cpu_user_regs *regs)
 {
     unsigned long slots = this_cpu(pvperf_armed);
@@ -58,7 +73,7 @@ void pvperf_timer_irq(struct cpu_user_regs *regs)
         {
             struct pvp_timer *t = &pc->timer[e];
 
-            if ( !t->period || t->taken || now + SLOP_NS < t->deadline )
+            if ( !t->period || now + SLOP_NS < t->deadline )
                 continue;
 
             if ( !sample )
@@ -68,18 +83,10 @@ void pvperf_timer_irq(struct cpu_user_regs *regs)
                 sample->regs = regs;
                 pvp_arch_context(sample, regs);
             }
-            pvp_record(s, pc, e, 0, sample);
+            pvp_record(s, pc, e, pass_deadlines(t, now), sample);
             t->taken = true;
         }
     }
-}
-
-static void next_deadline(struct pvp_timer *t, s_time_t now)
-{
-    t->taken = false;
-    t->deadline += t->period;
-    if ( t->deadline <= now )
-        t->deadline += ((now - t->deadline) / t->period + 1) * t->period;
 }
 
 static void cf_check timer_expired(void *data)
@@ -91,17 +98,18 @@ static void cf_check timer_expired(void *data)
     local_irq_save(flags);
 
     now = NOW();
-    if ( !t->taken )
+    if ( t->deadline <= now )
     {
         struct pvp_sample *sample = new_sample();
 
         sample->time = now;
         sample->skid = true;
-        pvp_arch_context_skid(sample);
+        /* From the interrupt to here Xen kept the CPU for itself. */
+        pvp_arch_context_skid(sample, t->taken);
         pvp_record(t->session, t->session->cpu[smp_processor_id()], t->event,
-                   0, sample);
+                   pass_deadlines(t, now), sample);
     }
-    next_deadline(t, now);
+    t->taken = false;
 
     local_irq_restore(flags);
 

@@ -122,8 +122,8 @@ struct pvperf_query {
 /*
  * One event of a session.  A session may have several of type TIMER; each has
  * its own timer.  Timer samples lie on a grid of whole periods; a CPU that is
- * late by more than a period skips the ones it has missed, and those are not
- * counted anywhere.
+ * late takes one sample for all the periods that have passed, and the sample
+ * says so (FLAG_PERIOD).
  */
 #define PVPERF_EVENT_FLAG_FREQ  1  /* rate is a frequency, else a period */
 

@@ -144,18 +144,21 @@ void pvp_arch_context(struct pvp_sample *sample, struct cpu_user_regs *regs)
         sample->mode = PVPERF_MODE_HYPERVISOR;
 }
 
-/* No interrupt told us: the guest that will be resumed, or the idle loop. */
-void pvp_arch_context_skid(struct pvp_sample *sample)
+/*
+ * No interrupt told us: Xen itself, if in_xen, or what it will go on with: the
+ * guest or the idle loop.
+ */
+void pvp_arch_context_skid(struct pvp_sample *sample, bool in_xen)
 {
     const struct cpu_user_regs *regs = guest_cpu_user_regs();
     struct vcpu *v = current;
 
     put_context(sample);
 
-    if ( is_idle_vcpu(v) )
+    if ( in_xen || is_idle_vcpu(v) )
     {
         sample->ip = (unsigned long)do_softirq;
-        sample->mode = PVPERF_MODE_IDLE;
+        sample->mode = in_xen ? PVPERF_MODE_HYPERVISOR : PVPERF_MODE_IDLE;
     }
     else
     {
