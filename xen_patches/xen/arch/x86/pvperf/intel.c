@@ -11,13 +11,6 @@
 #include "pmu.h"
 
 #define EVTSEL_EVENT   0x0000ffffULL    /* event and unit mask */
-#define EVTSEL_USR     (1ULL << 16)
-#define EVTSEL_OS      (1ULL << 17)
-#define EVTSEL_EDGE    (1ULL << 18)
-#define EVTSEL_INT     (1ULL << 20)
-#define EVTSEL_EN      (1ULL << 22)
-#define EVTSEL_INV     (1ULL << 23)
-#define EVTSEL_CMASK   0xff000000ULL
 #define EVTSEL_RAW     (EVTSEL_EVENT | EVTSEL_EDGE | EVTSEL_INV | EVTSEL_CMASK)
 
 #define FIXED_OS       1ULL
@@ -130,37 +123,23 @@ static void set_fixed(unsigned int n, uint64_t field)
     wrmsrl(MSR_CORE_PERF_FIXED_CTR_CTRL, ctrl | (field << shift));
 }
 
-/*
- * Rings to count.  Xen and the kernels of HVM guests run in ring 0; kernels
- * and programs of PV guests in ring 3 (32-bit PV kernels in ring 1).  What is
- * counted beyond the wanted modes is filtered when it is sampled.
- */
-static void wanted_rings(uint8_t modes, bool *usr, bool *os)
-{
-    *usr = modes & ((1u << PVPERF_MODE_USER) | (1u << PVPERF_MODE_KERNEL));
-    *os = modes & ~(1u << PVPERF_MODE_USER);
-}
-
 static void cf_check intel_start(unsigned int counter,
                                  const struct pvperf_event *event)
 {
+    uint64_t rings = pmu_rings(event->modes);
     uint64_t select;
-    bool usr, os;
-
-    wanted_rings(event->modes, &usr, &os);
 
     if ( is_fixed(counter) )
     {
-        set_fixed(counter - PMU_FIXED, FIXED_PMI | (usr ? FIXED_USR : 0) |
-                                       (os ? FIXED_OS : 0));
+        set_fixed(counter - PMU_FIXED,
+                  FIXED_PMI | (rings & EVTSEL_USR ? FIXED_USR : 0) |
+                  (rings & EVTSEL_OS ? FIXED_OS : 0));
         return;
     }
 
     select = event->type == PVPERF_EVENT_RAW ? event->config
                                              : generic[event->config].select;
-    wrmsrl(MSR_P6_EVNTSEL(counter), select | EVTSEL_INT | EVTSEL_EN |
-                                    (usr ? EVTSEL_USR : 0) |
-                                    (os ? EVTSEL_OS : 0));
+    wrmsrl(MSR_P6_EVNTSEL(counter), select | rings | EVTSEL_INT | EVTSEL_EN);
 }
 
 static void cf_check intel_stop(unsigned int counter)

@@ -296,8 +296,14 @@ bool pvperf_pmu_irq(struct cpu_user_regs *regs)
 
 static int __init cf_check pvp_pmu_init(void)
 {
-    if ( opt_pvperf && boot_cpu_data.x86_vendor == X86_VENDOR_INTEL )
+    if ( !opt_pvperf )
+        return 0;
+
+    if ( boot_cpu_data.x86_vendor == X86_VENDOR_INTEL )
         ops = pvp_intel_probe();
+    else if ( boot_cpu_data.x86_vendor &
+              (X86_VENDOR_AMD | X86_VENDOR_HYGON) )
+        ops = pvp_amd_probe();
 
     return 0;
 }

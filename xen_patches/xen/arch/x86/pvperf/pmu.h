@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * pmu.h: between the arbiter (pmu.c) and a back end (intel.c).
+ * pmu.h: between the arbiter (pmu.c) and the back ends (intel.c, amd.c).
  *
  * Counters are numbered: general ones from 0, fixed ones from PMU_FIXED.
  */
@@ -11,6 +11,28 @@
 
 #define PMU_FIXED    32
 #define PMU_COUNTERS 64
+
+/* Event selects: what both vendors have in common. */
+#define EVTSEL_USR     (1ULL << 16)
+#define EVTSEL_OS      (1ULL << 17)
+#define EVTSEL_EDGE    (1ULL << 18)
+#define EVTSEL_INT     (1ULL << 20)
+#define EVTSEL_EN      (1ULL << 22)
+#define EVTSEL_INV     (1ULL << 23)
+#define EVTSEL_CMASK   0xff000000ULL
+
+/*
+ * Rings to count, as EVTSEL_USR and EVTSEL_OS.  Xen and the kernels of HVM
+ * guests run in ring 0; kernels and programs of PV guests in ring 3 (32-bit PV
+ * kernels in ring 1).  What is counted beyond the wanted modes is filtered
+ * when it is sampled.
+ */
+static inline uint64_t pmu_rings(uint8_t modes)
+{
+    return (modes & ((1u << PVPERF_MODE_USER) | (1u << PVPERF_MODE_KERNEL))
+            ? EVTSEL_USR : 0) |
+           (modes & ~(1u << PVPERF_MODE_USER) ? EVTSEL_OS : 0);
+}
 
 struct pmu_ops {
     /* 0, -EINVAL or -ENOENT */
@@ -34,8 +56,9 @@ struct pmu_ops {
     uint64_t max_events;        /* longest distance for arm() */
 };
 
-/* NULL if this host's PMU is not known to the back end; fills pvp_pmu. */
+/* NULL if this host's PMU is not known to the back end; fill pvp_pmu. */
 const struct pmu_ops *pvp_intel_probe(void);
+const struct pmu_ops *pvp_amd_probe(void);
 
 #endif /* __X86_PVPERF_PMU_H__ */
 
