@@ -91,10 +91,10 @@ domu_rotate_log() {
 
 # domu_wait NAME TEXT [SECONDS]: until the guest's console shows TEXT.
 domu_wait() {
-    dw_end=$(($(date +%s) + ${3:-60}))
+    dw_end=$(($(date +%s) + ${3:-180}))
     until grep -qF -e "$2" "$RIG_CONSOLE/guest-$1.log" 2>/dev/null; do
         if [ "$(date +%s)" -ge $dw_end ]; then
-            rig_fail "$1 did not print '$2' within ${3:-60} s; see guest-$1.log"
+            rig_fail "$1 did not print '$2' within ${3:-180} s; see guest-$1.log"
             return 1
         fi
         usleep 200000
