@@ -1,0 +1,7 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+# rig: --pmu --icount 1 --smp 1 --cpu Nehalem,+rdrand
+# Intel's architectural PMU, version 2, emulated.
+. ./lib-pmu.sh
+
+pmu_tests "Intel, 4 counters of 48 bits and 3 fixed"
