@@ -182,6 +182,14 @@ static void check_pmu(struct doctor *d)
         ok(d, "PMU: %s, %u counters of %u bits and %u fixed, held by %s",
            pvperf_host_backend_name(q->backend), q->nr_counters, q->counter_bits,
            q->nr_fixed, pvperf_host_owner_name(q->pmu_owner));
+    if (q->backend != PVPERF_BACKEND_NONE)
+        ok(d, "PMU interrupts: %s%s",
+           q->flags & PVPERF_QUERY_FLAG_NMI
+               ? "NMI, so that code of Xen with interrupts off is seen"
+               : "by vector; boot Xen with pvperf=nmi to see its code with interrupts "
+                 "off",
+           q->flags & PVPERF_QUERY_FLAG_WATCHDOG ? "; one counter is the watchdog's"
+                                                 : "");
     if (q->max_rate)
         ok(d, "timer: up to %u samples a second on each of %u CPUs", q->max_rate,
            q->nr_pcpus);

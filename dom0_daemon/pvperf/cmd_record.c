@@ -18,6 +18,8 @@
 #include "events.h"
 #include "objects.h"
 #include "record.h"
+#include "signals.h"
+#include "targets.h"
 #include "text.h"
 
 #define PROGRESS_MS 500
@@ -27,7 +29,7 @@
 struct record {
     struct record_options o;
     struct record_file file;
-    struct record_child child;
+    struct child child;
     struct pvperf_client *client;
     struct pvperf_status status;
     struct pvperf_event events[PVPERF_MAX_EVENTS]; /* complete, with rates */
@@ -68,39 +70,6 @@ static void tell_notes(struct record *r)
     for (line = r->notes ? strtok_r(r->notes, "\n", &save) : NULL; line;
          line = strtok_r(NULL, "\n", &save))
         ui_note("%s", line);
-}
-
-/* ---- signals ---- */
-
-static volatile sig_atomic_t interrupts;
-static int wake[2] = {-1, -1};
-
-static void on_signal(int sig)
-{
-    int saved = errno;
-
-    if (sig != SIGCHLD)
-        interrupts++;
-    /* A third one ends the program even if it hangs somewhere. */
-    if (interrupts > 2)
-        signal(sig, SIG_DFL);
-    if (write(wake[1], "", 1) < 0)
-        errno = saved; /* full: it will wake up all the same */
-    errno = saved;
-}
-
-static int catch_signals(void)
-{
-    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGCHLD};
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
-    size_t i;
-
-    if (pipe2(wake, O_CLOEXEC | O_NONBLOCK))
-        return ui_error("cannot make a pipe: %s", strerror(errno));
-    for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-        sigaction(signals[i], &action, NULL);
-    signal(SIGPIPE, SIG_IGN); /* the daemon's end is seen as an error */
-    return 0;
 }
 
 /* ---- events, domains ---- */
@@ -155,75 +124,26 @@ static int choose_events(struct record *r)
     return 0;
 }
 
-static int check_alive(const struct pvperf_domain *d, const char *spec)
-{
-    if (d->state == PVPERF_DOMAIN_DYING)
-        return ui_error("domain '%s' is dying; choose another", spec);
-    if (d->state == PVPERF_DOMAIN_SHUTDOWN)
-        return ui_error("domain '%s' has shut down; start it again, then record", spec);
-    return 0;
-}
-
-static int add_target(struct record *r, const struct pvperf_domain *d)
-{
-    size_t i;
-
-    for (i = 0; i < r->nr_domids; i++) {
-        if (r->domids[i] == d->domid)
-            return 0; /* named twice */
-    }
-    r->domids[r->nr_domids++] = d->domid;
-    return record_file_domain(&r->file, d)
-               ? ui_error("out of memory; close other programs")
-               : 0;
-}
-
 /* The domains that -d names, or all that there are. */
-static int resolve_domains(struct record *r, const struct pvperf_domain *list, size_t nr,
-                           const struct parse_domain *names)
-{
-    struct pvperf_err err;
-    size_t i, index;
-    int rc = 0;
-
-    for (i = 0; r->o.all && i < nr; i++)
-        record_file_domain(&r->file, &list[i]);
-    for (i = 0; i < r->o.nr_domains && !rc; i++) {
-        if (parse_domain(r->o.domains[i], names, nr, "'pvperf list domains' shows them",
-                         &index, &err))
-            return ui_error("%s", err.text);
-        rc = check_alive(&list[index], r->o.domains[i]);
-        if (!rc)
-            rc = add_target(r, &list[index]);
-    }
-    return rc;
-}
-
 static int choose_domains(struct record *r)
 {
     struct pvperf_domain *list;
-    struct parse_domain *names;
-    struct pvperf_err err;
     size_t nr, i;
     int rc;
 
-    if (pvperf_client_domains(r->client, &list, &nr, &err))
-        return ui_error("%s", err.text);
-    names = calloc(nr + 1, sizeof(*names));
+    rc = targets_resolve(r->client, r->o.domains, r->o.nr_domains, &list, &nr);
+    if (rc)
+        return rc;
     if (!r->o.all)
-        r->domids = calloc(r->o.nr_domains, sizeof(*r->domids));
-    if (!names || (!r->o.all && !r->domids)) {
+        r->domids = calloc(nr + 1, sizeof(*r->domids));
+    if (!r->o.all && !r->domids)
         rc = ui_error("out of memory; close other programs");
-        goto out;
+    for (i = 0; i < nr && !rc; i++) {
+        if (record_file_domain(&r->file, &list[i]))
+            rc = ui_error("out of memory; close other programs");
+        else if (!r->o.all)
+            r->domids[r->nr_domids++] = list[i].domid;
     }
-    for (i = 0; i < nr; i++) {
-        names[i].domid = list[i].domid;
-        memcpy(names[i].uuid, list[i].uuid, sizeof(names[i].uuid));
-        names[i].name = list[i].name;
-    }
-    rc = resolve_domains(r, list, nr, names);
-out:
-    free(names);
     free(list);
     return rc;
 }
@@ -551,7 +471,7 @@ static int begin(struct record *r)
 
     if ((rc = connect_daemon(r)) || (rc = choose_events(r)) || (rc = choose_domains(r)))
         return rc;
-    if (r->o.command && (rc = record_child_start(&r->child, r->o.command)))
+    if (r->o.command && (rc = child_start(&r->child, r->o.command)))
         return rc;
     rc = find_objects(r, &list);
     if (!rc)
@@ -591,14 +511,12 @@ static int pump(struct record *r, int ms, struct pvperf_err *err)
 {
     struct pollfd fds[2] = {
         {.fd = pvperf_client_fd(r->client), .events = POLLIN},
-        {.fd = wake[0], .events = POLLIN},
+        {.fd = signals_fd(), .events = POLLIN},
     };
-    char drop[64];
     int rc;
 
     poll(fds, 2, ms);
-    while (read(wake[0], drop, sizeof(drop)) > 0)
-        ;
+    signals_drain();
     rc = pvperf_client_process(r->client, err);
     if (rc == 1)
         r->ended = true;
@@ -623,9 +541,9 @@ static int record_until_end(struct record *r)
     struct pvperf_err err;
     int ms;
 
-    while (!interrupts && !r->all_gone && !r->file.error && !r->ended) {
+    while (!signals_count() && !r->all_gone && !r->file.error && !r->ended) {
         ms = time_left_ms(r);
-        if (!ms || record_child_ended(&r->child))
+        if (!ms || child_ended(&r->child))
             break;
         if (pump(r, ms, &err) < 0)
             return ui_error("%s", err.text);
@@ -638,14 +556,14 @@ static int record_until_end(struct record *r)
 static int drain(struct record *r)
 {
     uint64_t deadline = sys_monotonic_ns() + DRAIN_MS * NS_PER_MS;
-    int before = interrupts;
+    int before = signals_count();
     struct pvperf_err err;
 
     r->elapsed_ns = sys_monotonic_ns() - r->start_ns;
     if (pvperf_client_stop(r->client, &err))
         return ui_error("%s", err.text);
     while (!r->ended && !r->file.error) {
-        if (interrupts > before)
+        if (signals_count() > before)
             return ui_error("stopped at once: samples still on their way are not in %s",
                             r->o.output);
         if (sys_monotonic_ns() > deadline)
@@ -675,7 +593,7 @@ static int sample(struct record *r)
     if (pvperf_client_start(r->client, &err))
         rc = ui_error("%s", err.text);
     else
-        rc = r->child.pid ? record_child_go(&r->child, r->o.command) : 0;
+        rc = r->child.pid ? child_go(&r->child, r->o.command) : 0;
     if (!rc)
         rc = record_until_end(r);
     if (!rc)
@@ -730,11 +648,34 @@ static void print_losses(const struct record *r)
     }
 }
 
+static void print_event_notes(const struct record *r)
+{
+    char count[32];
+    unsigned int i;
+
+    for (i = 0; r->file.have_counts && i < r->o.nr_events; i++) {
+        const struct pvperf_counts *c = &r->file.counts[i];
+
+        if (c->throttled) {
+            text_count(c->throttled, count, sizeof(count));
+            ui_note(
+                "%s was throttled: its period was too short for this host; %s samples "
+                "were saved, others stand for them",
+                r->o.events[i].name, count);
+        }
+        if (c->time_running / 1000 * 1001 < c->time_enabled)
+            ui_note("%s had a counter %.1f %% of the time: more events than counters",
+                    r->o.events[i].name,
+                    100.0 * (double)c->time_running / (double)c->time_enabled);
+    }
+}
+
 static void print_summary(const struct record *r)
 {
     char samples[32], bytes[32], duration[32], domains[512];
 
     print_losses(r);
+    print_event_notes(r);
     if (r->o.quiet)
         return;
     text_count(r->file.samples, samples, sizeof(samples));
@@ -757,14 +698,14 @@ int cmd_record(int argc, char **argv)
         return ui_error("out of memory; close other programs");
     rc = record_options_parse(&r->o, argc, argv);
     if (!rc)
-        rc = catch_signals();
+        rc = signals_catch();
     if (!rc)
         rc = begin(r);
     if (!rc) {
         rc = sample(r);
         print_summary(r);
     }
-    record_child_end(&r->child);
+    child_end(&r->child);
     if (r->client && pvperf_client_session(r->client))
         pvperf_client_detach(r->client, NULL);
     if (r->client)

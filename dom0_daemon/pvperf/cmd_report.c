@@ -116,11 +116,13 @@ static void print_counts(const struct view *v)
     const struct pvperf_counts *c;
     unsigned int i;
 
-    puts("event overflows recorded lost filtered");
+    puts("event overflows recorded lost filtered throttled enabled_ns running_ns");
     for (i = 0; i < v->info->nr_events && v->summary->has_counts; i++) {
         c = &v->summary->counts[i];
-        printf("%s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
-               v->info->event_names[i], c->overflows, c->recorded, c->lost, c->filtered);
+        printf("%s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
+               " %" PRIu64 "\n",
+               v->info->event_names[i], c->overflows, c->recorded, c->lost, c->filtered,
+               c->throttled, c->time_enabled, c->time_running);
     }
 }
 

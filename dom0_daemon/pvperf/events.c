@@ -10,10 +10,6 @@ static int check_owner(const struct pvperf_query *query, const char *name,
     const char *who, *remedy;
 
     switch (query->pmu_owner) {
-    case PVPERF_OWNER_WATCHDOG:
-        who = "Xen's NMI watchdog";
-        remedy = "boot Xen without watchdog";
-        break;
     case PVPERF_OWNER_VPMU:
         who = "Xen's vPMU";
         remedy = "boot Xen without vpmu";

@@ -4,7 +4,7 @@
 #include <string.h>
 
 const char *const help_commands[] = {
-    "doctor", "list", "record", "report", "script", "flamegraph", "help", NULL,
+    "doctor", "list", "record", "stat", "report", "script", "flamegraph", "help", NULL,
 };
 
 static const char main_help[] =
@@ -15,6 +15,7 @@ static const char main_help[] =
     "  doctor      what works on this host, what does not, what to do\n"
     "  list        domains and events\n"
     "  record      take samples and write them to a capture file\n"
+    "  stat        count events of domains, without samples\n"
     "  report      where the time went: by domain, mode, object and function\n"
     "  script      the samples one by one\n"
     "  flamegraph  an interactive picture of the call chains\n"
@@ -97,6 +98,33 @@ static const char record_help[] =
     "  pvperf record -e cycles:h -e cache-misses      where Xen spends its cycles\n"
     "  pvperf record -d web --kernel web=/srv/vmlinux\n";
 
+static const char stat_help[] =
+    "usage: pvperf stat [OPTIONS] [-- COMMAND...]\n"
+    "\n"
+    "Counts events of domains until Ctrl-C, until --duration is over or until COMMAND\n"
+    "(run in dom0) ends, and prints the sums. It takes no samples. Counts of PV domains\n"
+    "are exact, also when they share a CPU or move to another.\n"
+    "\n"
+    "  -e, --event EVENT[:MODES][,EVENT...]  count this event; may be repeated (up to "
+    "8).\n"
+    "                     MODES are letters of u (user), k (kernel), h (hypervisor),\n"
+    "                     i (idle); default: all. u or k alone do not go with h or i\n"
+    "  -d, --domain DOMAIN[,DOMAIN...]  only these, by name, id or UUID\n"
+    "  -a, --all          all domains, and the rest: idle CPUs (default)\n"
+    "  -I, --interval SECS  print what came every so many seconds\n"
+    "  --duration SECS    stop after so many seconds (0.5, 10, 2m)\n"
+    "  --per-vcpu         a line for each virtual CPU\n"
+    "  --json             one JSON object a line\n"
+    "  --socket PATH      socket of pvperfd\n"
+    "\n"
+    "If there are more events than counters they take turns: '~' marks a count that is\n"
+    "an estimate, COUNTED the part of the time in which the event was counted.\n"
+    "\n"
+    "Examples:\n"
+    "  pvperf stat -d web --duration 10\n"
+    "  pvperf stat -e instructions:u,instructions:k,instructions:h -d web -I 1\n"
+    "  pvperf stat -a -e cycles -- xl create web.cfg\n";
+
 #define CAPTURE_OPTIONS "  -i, --input FILE   capture file (default pvperf.data)\n"
 #define FILTER_OPTIONS                                                            \
     "  -d, --domain DOMAIN[,DOMAIN...]  only these domains\n"                     \
@@ -118,7 +146,8 @@ static const char report_help[] =
     "  --limit N          functions shown (default 30)\n"
     "  --sort KEY         weight (default) or name\n" SYMBOL_OPTIONS
     "Instead of the report, as a plain table:\n"
-    "  --counts           overflows, recorded, lost and filtered samples of each event\n"
+    "  --counts           overflows, recorded, lost, filtered and throttled samples of\n"
+    "                     each event; time that it was wanted and had a counter\n"
     "  --lost             each loss: how many, of what, where and when\n"
     "  --objects          files with symbols that the capture refers to\n"
     "\n"
@@ -162,9 +191,10 @@ static const struct {
     const char *command;
     const char *text;
 } pages[] = {
-    {"doctor", doctor_help}, {"list", list_help},     {"record", record_help},
-    {"report", report_help}, {"script", script_help}, {"flamegraph", flamegraph_help},
-    {"help", main_help},
+    {"doctor", doctor_help},         {"list", list_help},
+    {"record", record_help},         {"stat", stat_help},
+    {"report", report_help},         {"script", script_help},
+    {"flamegraph", flamegraph_help}, {"help", main_help},
 };
 
 int help_print(FILE *out, const char *command)

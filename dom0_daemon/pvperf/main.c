@@ -14,8 +14,10 @@ static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
 } commands[] = {
-    {"doctor", cmd_doctor}, {"list", cmd_list},     {"record", cmd_record},
-    {"report", cmd_report}, {"script", cmd_script}, {"flamegraph", cmd_flamegraph},
+    {"doctor", cmd_doctor},         {"list", cmd_list},
+    {"record", cmd_record},         {"stat", cmd_stat},
+    {"report", cmd_report},         {"script", cmd_script},
+    {"flamegraph", cmd_flamegraph},
 };
 
 static int unknown_command(const char *name)

@@ -3,7 +3,6 @@
  * record.h: the parts of pvperf record.
  *   record_options.c  the command line
  *   record_file.c     the capture that is written, and what it has counted
- *   record_child.c    the command that is run meanwhile
  *   cmd_record.c      the session: from the daemon into the file
  */
 #ifndef PVPERF_CLI_RECORD_H
@@ -11,12 +10,12 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include <pvperf/capture.h>
 #include <pvperf/client.h>
 #include <pvperf/symbols.h>
 
+#include "child.h"
 #include "parse.h"
 
 #define RECORD_FILES 64
@@ -108,21 +107,5 @@ uint64_t record_file_bytes(const struct record_file *f);
 /* Complete and close it; @end is Xen's time at the end. As _begin(). */
 int record_file_finish(struct record_file *f, uint64_t end);
 void record_file_free(struct record_file *f);
-
-/* ---- record_child.c ---- */
-
-struct record_child {
-    pid_t pid;  /* 0: none */
-    int go;     /* closing it without a word makes the child end */
-    int failed; /* carries errno if exec failed */
-};
-
-/* Fork, but wait with the command until _go(). 0, or an exit status. */
-int record_child_start(struct record_child *c, char **command);
-int record_child_go(struct record_child *c, char **command);
-/* Has it ended? */
-bool record_child_ended(struct record_child *c);
-/* End it if it still runs, and wait for it. */
-void record_child_end(struct record_child *c);
 
 #endif

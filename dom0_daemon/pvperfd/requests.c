@@ -89,6 +89,7 @@ static void describe(struct server *sv, const struct pvperf_session_info *info,
         out->total.recorded += info->counts[i].recorded;
         out->total.lost += info->counts[i].lost;
         out->total.filtered += info->counts[i].filtered;
+        out->total.throttled += info->counts[i].throttled;
     }
     if (!s)
         return;
@@ -332,6 +333,45 @@ static int on_control(const struct request *rq, unsigned int type)
     return 0;
 }
 
+static void answer_count(const struct request *rq,
+                         const struct pvperf_vcpu_counts *counts)
+{
+    const struct pvperf_domain *d =
+        domains_find(rq->sv->domains, rq->sv->nr_domains, counts->domid);
+    struct pvperf_client_count out = {.counts = *counts};
+
+    if (d && !memcmp(d->uuid, counts->handle, sizeof(d->uuid)))
+        memcpy(out.name, d->name, sizeof(out.name));
+    answer(rq, PVPERF_MSG_COUNT, &out, sizeof(out));
+}
+
+static int on_read(const struct request *rq)
+{
+    struct session *s = rq->conn->session;
+    struct pvperf_counts_read read = {.total = 1};
+    struct pvperf_err err;
+    uint32_t i, next;
+    int rc;
+
+    if (!s) {
+        reply(rq, -EINVAL, "this connection has no session: open one first");
+        return 0;
+    }
+    for (next = 0; next < read.total; next += read.nr) {
+        rc = pvperf_host_counts_read(s->host, s->id, next, &read, &err);
+        if (rc < 0) {
+            reply(rq, rc, err.text);
+            return 0;
+        }
+        for (i = 0; i < read.nr; i++)
+            answer_count(rq, &read.entry[i]);
+        if (!read.nr)
+            break;
+    }
+    reply(rq, 0, "");
+    return 0;
+}
+
 int requests_handle(void *ctx, struct conn *c, const struct pvperf_frame *frame,
                     const void *body)
 {
@@ -354,6 +394,8 @@ int requests_handle(void *ctx, struct conn *c, const struct pvperf_frame *frame,
     case PVPERF_MSG_STOP:
     case PVPERF_MSG_DETACH:
         return on_control(&rq, frame->type);
+    case PVPERF_MSG_READ:
+        return on_read(&rq);
     default:
         return -EPROTO;
     }

@@ -166,29 +166,41 @@ int session_add_domain(struct session *s, const struct pvperf_domain *d,
     return 0;
 }
 
+static void adopt_domain(struct session *s, uint16_t domid, const uint8_t *uuid,
+                         const struct pvperf_domain *list, size_t nr)
+{
+    const struct pvperf_domain *now = domains_find(list, nr, domid);
+    struct pvperf_domain d = {.domid = domid};
+
+    memcpy(d.uuid, uuid, sizeof(d.uuid));
+    if (now && !memcmp(now->uuid, d.uuid, sizeof(d.uuid)))
+        d = *now;
+    if (domid == PVPERF_DOMID_IDLE || domains_find(s->domains, s->nr_domains, domid))
+        return;
+    if (remember(s, &d) < 0)
+        log_error("out of memory: session %u does not follow domain %u", s->id, domid);
+}
+
 /*
- * Who is in a session that was found in Xen?  Those that have rings; that some
- * of them died meanwhile comes out when they are compared with the list.
+ * Who is in a session that was found in Xen?  Those that have rings or counts;
+ * that some of them died meanwhile comes out when they are compared with the
+ * list.
  */
 static void adopt_domains(struct session *s, const struct pvperf_domain *list, size_t nr)
 {
-    const struct pvperf_domain *now;
+    bool counts = s->info.session_flags & PVPERF_SESSION_FLAG_COUNT;
+    struct pvperf_counts_read read = {.total = counts};
+    uint32_t next;
     size_t i;
 
-    for (i = 0; i < s->nr_rings; i++) {
-        const struct pvperf_ring_info *info = &s->rings[i].info;
-        struct pvperf_domain d = {.domid = info->domid};
-
-        memcpy(d.uuid, info->handle, sizeof(d.uuid));
-        now = domains_find(list, nr, d.domid);
-        if (now && !memcmp(now->uuid, d.uuid, sizeof(d.uuid)))
-            d = *now;
-        if (d.domid == PVPERF_DOMID_IDLE ||
-            domains_find(s->domains, s->nr_domains, d.domid))
-            continue;
-        if (remember(s, &d) < 0)
-            log_error("out of memory: session %u does not follow domain %u", s->id,
-                      d.domid);
+    for (i = 0; i < s->nr_rings; i++)
+        adopt_domain(s, s->rings[i].info.domid, s->rings[i].info.handle, list, nr);
+    for (next = 0; next < read.total; next += read.nr) {
+        if (pvperf_host_counts_read(s->host, s->id, next, &read, NULL) < 0 || !read.nr)
+            return;
+        for (i = 0; i < read.nr; i++)
+            if (!(read.entry[i].flags & PVPERF_COUNT_FLAG_DEAD))
+                adopt_domain(s, read.entry[i].domid, read.entry[i].handle, list, nr);
     }
 }
 

@@ -215,6 +215,11 @@ struct domain_list {
     size_t nr, room;
 };
 
+struct count_list {
+    struct pvperf_client_count *list;
+    size_t nr, room;
+};
+
 static int take_domain(struct pvperf_client *c, unsigned int type, const void *body,
                        size_t len)
 {
@@ -402,6 +407,45 @@ int pvperf_client_finish(struct pvperf_client *c, int timeout_ms, struct pvperf_
             return rc;
     }
     return pvperf_client_detach(c, err);
+}
+
+static int take_count(struct pvperf_client *c, unsigned int type, const void *body,
+                      size_t len)
+{
+    struct count_list *out = c->call->out;
+    struct pvperf_client_count *entry, *more;
+
+    if (type != PVPERF_MSG_COUNT || len < sizeof(*entry) || out->nr >= COUNTS_MAX)
+        return -EPROTO;
+    if (out->nr == out->room) {
+        out->room = out->room ? out->room * 2 : 16;
+        more = reallocarray(out->list, out->room, sizeof(*more));
+        if (!more)
+            return -ENOMEM;
+        out->list = more;
+    }
+    entry = &out->list[out->nr++];
+    memcpy(entry, body, sizeof(*entry));
+    pvp_clean_text(entry->name, sizeof(entry->name));
+    return 0;
+}
+
+int pvperf_client_read(struct pvperf_client *c, struct pvperf_client_count **list,
+                       size_t *nr, struct pvperf_err *err)
+{
+    struct count_list counts = {NULL, 0, 0};
+    struct pvp_call request = {.answer = take_count, .out = &counts};
+    int rc = need_session(c, err);
+
+    if (rc >= 0)
+        rc = call(c, &request, PVPERF_MSG_READ, NULL, 0, err);
+    if (rc < 0) {
+        free(counts.list);
+        return rc;
+    }
+    *list = counts.list;
+    *nr = counts.nr;
+    return 0;
 }
 
 /* ---- Event loop ---- */

@@ -21,6 +21,7 @@ struct pvp_stream_ring {
 };
 
 #define DOMAINS_MAX 65536
+#define COUNTS_MAX 65536
 
 /* A request under way. */
 struct pvp_call {

@@ -165,6 +165,23 @@ int pvperf_host_domain_del(struct pvperf_host *host, uint32_t session, uint16_t 
     return domain_op(host, PVPERF_OP_session_del_domain, session, domid, err);
 }
 
+int pvperf_host_counts_read(struct pvperf_host *host, uint32_t session, uint32_t index,
+                            struct pvperf_counts_read *out, struct pvperf_err *err)
+{
+    struct pvperf_counts_read arg = {.session = session, .index = index};
+    int rc = pvp_host_call(host, PVPERF_OP_counts_read, &arg, sizeof(arg));
+
+    if (rc < 0)
+        return pvp_explain_session(host, session, rc, "reading the counts of", err);
+    if (arg.nr > PVPERF_READ_MAX)
+        return pvperf_err_set(err, -EBADMSG,
+                              "Xen returned %u counts, which cannot be: its pvperf and "
+                              "this one do not match; rebuild both",
+                              arg.nr);
+    *out = arg;
+    return 0;
+}
+
 static int ring_op(struct pvperf_host *host, unsigned int op,
                    struct pvperf_ring_info *arg, struct pvperf_err *err)
 {

@@ -15,8 +15,9 @@
 const char *pvperf_host_owner_name(unsigned int owner)
 {
     static const char *const names[] = {
-        [PVPERF_OWNER_NONE] = "nobody",       [PVPERF_OWNER_PVPERF] = "pvperf",
-        [PVPERF_OWNER_WATCHDOG] = "watchdog", [PVPERF_OWNER_VPMU] = "vpmu",
+        [PVPERF_OWNER_NONE] = "nobody",
+        [PVPERF_OWNER_PVPERF] = "pvperf",
+        [PVPERF_OWNER_VPMU] = "vpmu",
         [PVPERF_OWNER_XENOPROF] = "xenoprof",
     };
 
@@ -90,9 +91,6 @@ static int explain_busy(struct pvperf_host *host, struct pvperf_err *err)
     if (ask(host, &query) < 0)
         query.pmu_owner = PVPERF_OWNER_NONE;
     switch (query.pmu_owner) {
-    case PVPERF_OWNER_WATCHDOG:
-        remedy = "boot Xen without watchdog";
-        break;
     case PVPERF_OWNER_VPMU:
         remedy = "boot Xen without vpmu";
         break;

@@ -107,6 +107,35 @@ static uint64_t losses(const struct report *r, const struct pvperf_profile_total
     return lost > totals->lost ? lost : totals->lost;
 }
 
+/* What the numbers of an event stand for, where that is not obvious. */
+static void print_event_notes(const struct report *r)
+{
+    const struct pvperf_capture_summary *s = r->options->summary;
+    const struct pvperf_capture_info *info = r->options->info;
+    int only = r->profile->options.event;
+    unsigned int i;
+
+    if (!s || !s->has_counts || !info)
+        return;
+    for (i = 0; i < info->nr_events && i < PVPERF_MAX_EVENTS; i++) {
+        const struct pvperf_counts *c = &s->counts[i];
+
+        if (only >= 0 && (unsigned int)only != i)
+            continue;
+        if (c->throttled)
+            fprintf(r->out,
+                    "%-10s%s: its period was too short for this host; %" PRIu64
+                    " samples were saved, others stand for them\n",
+                    "throttled", info->event_names[i], c->throttled);
+        if (c->time_running / 1000 * 1001 < c->time_enabled)
+            fprintf(r->out,
+                    "%-10s%s had a counter %.1f%% of the time: more events than "
+                    "counters\n",
+                    "turns", info->event_names[i],
+                    100.0 * (double)c->time_running / (double)c->time_enabled);
+    }
+}
+
 static void print_samples(const struct report *r, uint64_t shown)
 {
     struct pvperf_profile_totals totals;
@@ -128,6 +157,7 @@ static void print_samples(const struct report *r, uint64_t shown)
                 r->options->color ? "\033[31m" : "", "LOST", lost,
                 100.0 * (double)lost / (double)all, all,
                 r->options->color ? "\033[0m" : "");
+    print_event_notes(r);
     if (totals.overflowed)
         fprintf(r->out,
                 "%-10s%" PRIu64 " samples are in \"[other]\": more functions "

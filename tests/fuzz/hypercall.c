@@ -97,7 +97,7 @@ static bool documented(unsigned int op, long rc)
     case -EPERM:
         return shim.unprivileged && op >= 16;
     case -ENOSYS:
-        return (op && op < 16) || op > 24;
+        return (op && op < 16) || op > 25;
     case -EINVAL:
         return true;
     case -EBADMSG:
@@ -119,7 +119,7 @@ static bool documented(unsigned int op, long rc)
 
 static long call(struct world *w, unsigned int op, void *arg, size_t len)
 {
-    uint8_t before[1024], fail = byte(w);
+    uint8_t before[sizeof(struct pvperf_counts_read)], fail = byte(w);
     long rc;
 
     REQ(len <= sizeof(before));
@@ -198,11 +198,18 @@ static void do_create(struct world *w)
         op = create_timer((uint8_t)below(w, 16), (uint64_t)(100000 + byte(w) * 30000));
     else
         op = create_counters((uint8_t)below(w, 16), 1 + below(w, 8));
+    if (op.events[0].type != PVPERF_EVENT_TIMER && !below(w, 4)) {
+        op.flags = (uint8_t)(PVPERF_SESSION_FLAG_COUNT | below(w, 8));
+        op.max_stack = 0;
+        for (e = 0; e < op.nr_events; e++)
+            op.events[e].rate = 0;
+    }
     for (e = 0; e < op.nr_events; e++)
         op.events[e].modes = (uint8_t)(1 + below(w, 15));
     if (op.max_stack)
         op.max_stack = (uint8_t)(1 + below(w, 64));
-    op.ring_order = below(w, 16) ? (uint8_t)below(w, 3) : (uint8_t)below(w, 9);
+    if (!(op.flags & PVPERF_SESSION_FLAG_COUNT))
+        op.ring_order = below(w, 16) ? (uint8_t)below(w, 3) : (uint8_t)below(w, 9);
     mutate(w, &op, sizeof(op));
     if (!call(w, PVPERF_OP_session_create, &op, sizeof(op))) {
         REQ(op.session);
@@ -253,6 +260,19 @@ static void do_ring(struct world *w, unsigned int op)
     call(w, op, &r, sizeof(r));
 }
 
+static void do_counts(struct world *w)
+{
+    struct pvperf_counts_read r = {.session = some_id(w), .index = below(w, 24)};
+    unsigned int i;
+
+    mutate(w, &r, sizeof(r));
+    if (call(w, PVPERF_OP_counts_read, &r, sizeof(r)))
+        return;
+    REQ(r.nr <= PVPERF_READ_MAX && r.nr <= r.total);
+    for (i = 0; i < r.nr; i++)
+        REQ(!(r.entry[i].flags & ~PVPERF_COUNT_FLAG_DEAD));
+}
+
 static void do_query(struct world *w)
 {
     struct pvperf_query q = {0};
@@ -264,7 +284,7 @@ static void do_query(struct world *w)
 /* Any operation, any bytes, any address. */
 static void do_raw(struct world *w)
 {
-    static uint64_t arg[128];
+    static uint64_t arg[(sizeof(struct pvperf_counts_read) + 7) / 8];
     unsigned int op = byte(w) < 200 ? below(w, 32) : (unsigned int)word(w);
     unsigned int i, n = below(w, 32);
     long rc;
@@ -302,6 +322,8 @@ static void do_overflow(struct world *w)
     shim_regs[cpu].chain = (struct pvperf_chain){.nr_xen = (uint16_t)below(w, 8),
                                                  .nr_kernel = (uint16_t)below(w, 70),
                                                  .nr_user = (uint16_t)below(w, 70)};
+    if (shim_pmu_count(cpu, id, e, byte(w)))
+        return;
     if (!shim_pmu_overflow(cpu, id, e, byte(w) & 1 ? word(w) : 0))
         return;
     before = session_counts(id, e).overflows;
@@ -473,8 +495,10 @@ static void step(struct world *w)
                                  : PVPERF_OP_session_del_domain);
     else if (what < 110)
         do_ring(w, what & 1 ? PVPERF_OP_ring_info : PVPERF_OP_ring_release);
-    else if (what < 115)
+    else if (what < 113)
         do_query(w);
+    else if (what < 115)
+        do_counts(w);
     else if (what < 130)
         do_raw(w);
     else if (what < 175)

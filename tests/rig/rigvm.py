@@ -144,6 +144,7 @@ class Machine:
         self.console = os.path.join(log, "xen-console.log")
         self.payload = os.path.join(work, "payload.img")
         self.output = os.path.join(work, "output.img")
+        self.truth = None   # file for where the counted instructions were
         self.process = None
         self.qmp = None
         self.channels = {}
@@ -160,7 +161,9 @@ class Machine:
             accel = ["-accel", "tcg,thread=single",
                      "-icount", "shift=%d,sleep=off" % o.icount, "-seed", "1"]
         # clock=vm: the machine's time of day stands still while it is saved.
-        args = [o.qemu, *accel, "-cpu", o.cpu, "-smp", str(o.smp),
+        # Not in the saved machine's key: it changes nothing that the guest sees.
+        cpu = o.cpu + (",pmu-truth=" + self.truth if self.truth else "")
+        args = [o.qemu, *accel, "-cpu", cpu, "-smp", str(o.smp),
                 "-m", "%dM" % o.mem, "-machine", "pc,memory-backend=ram",
                 "-object", "memory-backend-file,id=ram,size=%dM,mem-path=%s,share=%s"
                 % (o.mem, ram, "on" if share else "off"),
@@ -241,7 +244,7 @@ class Machine:
             return
         try:
             self.qmp.call("quit")
-            self.process.wait(5)
+            self.process.wait(60 if self.truth else 5)
         except (MachineError, AttributeError, OSError, subprocess.TimeoutExpired):
             self.process.kill()
             self.process.wait()

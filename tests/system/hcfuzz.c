@@ -60,11 +60,16 @@ static void fill_create(struct pvperf_session_create *c)
 {
     c->abi_major = PVPERF_ABI_MAJOR;
     c->nr_events = 1 + pick(3);
-    c->flags = pick(16);
-    c->ring_order = pick(3);
+    c->flags = pick(32);
+    c->ring_order = c->flags & PVPERF_SESSION_FLAG_COUNT ? 0 : pick(3);
     c->max_stack = c->flags & PVPERF_SESSION_FLAG_CALLCHAIN ? 1 + pick(PVPERF_MAX_STACK) : 0;
     c->cookie = rnd();
     for (unsigned i = 0; i < c->nr_events; i++) {
+        if (c->flags & PVPERF_SESSION_FLAG_COUNT) {
+            c->events[i].type = PVPERF_EVENT_GENERIC;
+            c->events[i].modes = 1 + pick(15);
+            continue;
+        }
         c->events[i].type = pick(8) ? PVPERF_EVENT_TIMER : pick(4);
         c->events[i].flags = PVPERF_EVENT_FLAG_FREQ;
         c->events[i].modes = 1 + pick(15);
@@ -143,7 +148,7 @@ int main(int argc, char **argv)
     }
     state = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
     for (unsigned long i = 0; i < count; i++) {
-        unsigned op = pick(16) ? 16u + pick(9) : (uint32_t)odd_value();
+        unsigned op = pick(16) ? 16u + pick(10) : (uint32_t)odd_value();
         void *arg = buf;
         long rc;
 

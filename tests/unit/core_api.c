@@ -93,7 +93,7 @@ START_TEST(unknown_operations)
     up();
     for (op = 1; op < 16; op++)
         ck_assert_int_eq(shim_hypercall(op, arg), -ENOSYS);
-    for (op = 25; op < 80; op++)
+    for (op = 26; op < 80; op++)
         ck_assert_int_eq(shim_hypercall(op, arg), -ENOSYS);
     ck_assert_int_eq(shim_hypercall(0x80000010u, arg), -ENOSYS);
     ck_assert_int_eq(shim_hypercall(~0u, arg), -ENOSYS);
@@ -119,7 +119,7 @@ START_TEST(query_of_dom0)
     ck_assert(q.text_start && q.text_start < q.text_end);
     ck_assert_uint_eq(q.ring_bytes_used, 0);
     ck_assert_uint_gt(q.ring_bytes_max, 0);
-    ck_assert(!q.reserved[0] && !q.reserved[1]);
+    ck_assert(!q.flags && !q.reserved0 && !q.reserved1);
     id = session_make(create_timer(0, MS));
     q = query();
     ck_assert_uint_eq(q.sessions, 1);
@@ -136,7 +136,7 @@ START_TEST(query_of_others)
     struct pvperf_query q;
 
     up();
-    shim_pmu_set(PVPERF_BACKEND_INTEL, 4, PVPERF_OWNER_WATCHDOG);
+    shim_pmu_set(PVPERF_BACKEND_INTEL, 4, PVPERF_OWNER_VPMU);
     session_make(create_timer(PVPERF_SESSION_FLAG_ALL, MS));
     shim.unprivileged = true;
     q = query();
@@ -148,7 +148,7 @@ START_TEST(query_of_others)
     ck_assert_uint_eq(q.text_end, 0);
     ck_assert_uint_eq(q.ring_bytes_used, 0);
     shim.unprivileged = false;
-    ck_assert_uint_eq(query().pmu_owner, PVPERF_OWNER_WATCHDOG);
+    ck_assert_uint_eq(query().pmu_owner, PVPERF_OWNER_VPMU);
     shim_down();
 }
 END_TEST
@@ -328,7 +328,7 @@ START_TEST(create_counters_errors)
     op.events[0].type = PVPERF_EVENT_GENERIC;
     op.events[0].config = 0;
     ck_assert_int_eq(make(&op), -ENODEV);
-    shim_pmu_set(PVPERF_BACKEND_INTEL, 2, PVPERF_OWNER_WATCHDOG);
+    shim_pmu_set(PVPERF_BACKEND_INTEL, 2, PVPERF_OWNER_VPMU);
     ck_assert_int_eq(make(&op), -EBUSY);
     shim_pmu_set(PVPERF_BACKEND_INTEL, 2, 0);
     op.events[0].config = PVPERF_GENERIC_CACHE_MISSES;

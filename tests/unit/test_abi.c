@@ -21,8 +21,8 @@ START_TEST(sizes)
     ck_assert_uint_eq(sizeof(struct pvperf_event), 24);
     ck_assert_uint_eq(sizeof(struct pvperf_session_create), 24 + 8 * 24);
     ck_assert_uint_eq(sizeof(struct pvperf_session), 8);
-    ck_assert_uint_eq(sizeof(struct pvperf_counts), 32);
-    ck_assert_uint_eq(sizeof(struct pvperf_session_info), 40 + 8 * 24 + 8 * 32);
+    ck_assert_uint_eq(sizeof(struct pvperf_counts), 64);
+    ck_assert_uint_eq(sizeof(struct pvperf_session_info), 40 + 8 * 24 + 8 * 64);
     ck_assert_uint_eq(sizeof(struct pvperf_session_domain), 16);
     ck_assert_uint_eq(sizeof(struct pvperf_ring_info), 56);
     ck_assert_uint_eq(sizeof(struct pvperf_ring), 320);
@@ -49,7 +49,7 @@ START_TEST(operations)
     FIELD(pvperf_query, now, 24, 8);
     FIELD(pvperf_query, text_start, 32, 8);
     FIELD(pvperf_query, ring_bytes_max, 56, 8);
-    FIELD(pvperf_query, reserved, 64, 16);
+    FIELD(pvperf_query, flags, 64, 4);
     FIELD(pvperf_event, type, 0, 2);
     FIELD(pvperf_event, flags, 2, 1);
     FIELD(pvperf_event, modes, 3, 1);
@@ -67,7 +67,17 @@ START_TEST(operations)
     FIELD(pvperf_session_info, nr_rings, 28, 4);
     FIELD(pvperf_session_info, ring_changes, 32, 8);
     FIELD(pvperf_session_info, events, 40, 192);
-    FIELD(pvperf_session_info, counts, 232, 256);
+    FIELD(pvperf_session_info, counts, 232, 512);
+    FIELD(pvperf_counts, throttled, 32, 8);
+    FIELD(pvperf_counts, time_enabled, 40, 8);
+    FIELD(pvperf_counts, time_running, 48, 8);
+    FIELD(pvperf_counts_read, nr, 8, 4);
+    FIELD(pvperf_counts_read, entry, 16, 8 * 160);
+    FIELD(pvperf_vcpu_counts, flags, 4, 4);
+    FIELD(pvperf_vcpu_counts, handle, 8, 16);
+    FIELD(pvperf_vcpu_counts, time, 24, 8);
+    FIELD(pvperf_vcpu_counts, count, 32, 64);
+    FIELD(pvperf_vcpu_counts, counted, 96, 64);
     FIELD(pvperf_session_domain, domid, 4, 2);
     FIELD(pvperf_session_domain, next_vcpu, 8, 4);
     FIELD(pvperf_ring_info, domid, 8, 2);

@@ -77,7 +77,8 @@ static void write_small(const char *path)
         .pcpu = 2,
         .event = 1,
     };
-    struct pvperf_counts counts = {100, 50, 42, 8};
+    struct pvperf_counts counts = {
+        .overflows = 100, .recorded = 50, .lost = 42, .filtered = 8};
 
     add_domain(w, 3, "web server/1");
     write_samples(w, 10);

@@ -325,6 +325,85 @@ START_TEST(record_all_by_default)
 }
 END_TEST
 
+static void give_pmu(void)
+{
+    fake_lock(xen);
+    xen->query.backend = PVPERF_BACKEND_INTEL;
+    xen->query.nr_counters = 4;
+    xen->query.generic_events = 0x7f;
+    fake_unlock(xen);
+}
+
+/* The fake's numbers: see fake_counts(). */
+START_TEST(stat_counts)
+{
+    give_pmu();
+    ck_assert_int_eq(
+        run("stat --json -d web,db -e instructions:u,branches:k --duration 0.2"), 0);
+    ck_assert_str_eq(content("err"), "");
+    ck_assert_uint_eq(lines(content("out")), 4);
+    ck_says("out",
+            "\"domain\": \"web\", \"domid\": 3, \"event\": \"instructions:u\", "
+            "\"count\": 1000000, \"time_ns\": 10000000, \"counted_ns\": 10000000}");
+    ck_says("out", "\"domain\": \"db\", \"domid\": 4, \"event\": \"branches:k\", "
+                   "\"count\": 2000000, \"time_ns\": 10000000, \"counted_ns\": 5000000}");
+    /* Half of the time: twice as many, and said so. */
+    ck_assert_int_eq(run("stat -d web -e cycles,branches --duration 0.2"), 0);
+    ck_says("out", " 1,000,000 ");
+    ck_says("out", "~           4,000,000 ");
+    ck_says("out", "50 %");
+    /* Without a list: what most want to know, of all domains. */
+    ck_assert_int_eq(run("stat --duration 0.2 -I 0.05"), 0);
+    ck_says("out", "branch-misses");
+    ck_says("out", "Domain-0");
+    ck_says("out", "at 0.2");
+    ck_assert_uint_eq(xen->query.sessions, 0);
+}
+END_TEST
+
+START_TEST(stat_per_vcpu_and_command)
+{
+    give_pmu();
+    fake_add_domain(xen, 9, 12, "wide");
+    ck_assert_int_eq(run("stat --per-vcpu -d wide -e cycles -- true"), 0);
+    ck_assert_uint_eq(lines(content("out")), 1 + 12 + 2);
+    ck_says("out", "wide/11");
+}
+END_TEST
+
+START_TEST(stat_refuses)
+{
+    ck_refuses(EXIT_FAILURE, "PMU", "stat -d web --duration 0.1");
+    give_pmu();
+    ck_refuses(2, "timer", "stat -d web -e timer");
+    ck_refuses(2, "did you mean", "stat -d web -e instrutions");
+    ck_refuses(2, "-a and -d", "stat -a -d web");
+    ck_refuses(EXIT_FAILURE, "pvperf list domains", "stat -d nobody -e cycles");
+    ck_refuses(EXIT_FAILURE, "nothere", "stat -d web -e cycles -- nothere");
+    xen->rc[PVPERF_OP_counts_read] = -EFAULT;
+    ck_refuses(EXIT_FAILURE, "counts", "stat -d web -e cycles --duration 0.1");
+    xen->rc[PVPERF_OP_counts_read] = 0;
+    xen->rc[PVPERF_OP_session_create] = -EINVAL;
+    ck_refuses(EXIT_FAILURE, "two events", "stat -d web -e cycles:uh --duration 0.1");
+    ck_assert_uint_eq(xen->query.sessions, 0);
+}
+END_TEST
+
+/* Another daemon goes on where the first one was killed. */
+START_TEST(stat_outlives_the_daemon)
+{
+    pid_t pid;
+
+    give_pmu();
+    pid = run_start("stat --json -d web -e cycles --duration 2");
+    usleep(600000);
+    kill_daemon();
+    start_daemon();
+    ck_assert_int_eq(run_end(pid), 0);
+    ck_says("out", "\"domain\": \"web\"");
+}
+END_TEST
+
 START_TEST(record_until_interrupt)
 {
     pid_t pid = run_start("record -d web -o x.data");
@@ -513,6 +592,10 @@ int main(void)
     tcase_add_test(tc, record_for_a_time);
     tcase_add_test(tc, record_by_id_and_uuid);
     tcase_add_test(tc, record_all_by_default);
+    tcase_add_test(tc, stat_counts);
+    tcase_add_test(tc, stat_per_vcpu_and_command);
+    tcase_add_test(tc, stat_refuses);
+    tcase_add_test(tc, stat_outlives_the_daemon);
     tcase_add_test(tc, record_until_interrupt);
     tcase_add_test(tc, record_while_a_command_runs);
     tcase_add_test(tc, record_refuses);

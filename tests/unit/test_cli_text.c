@@ -145,9 +145,9 @@ START_TEST(events_of_a_pmu)
     ck_assert_int_eq(events_check(&q, &misses, "cache-misses", &err), -ENOENT);
     q.pmu_owner = PVPERF_OWNER_PVPERF;
     ck_assert_int_eq(events_check(&q, &cycles, "cycles", &err), 0);
-    q.pmu_owner = PVPERF_OWNER_WATCHDOG;
+    q.pmu_owner = PVPERF_OWNER_VPMU;
     ck_assert_int_eq(events_check(&q, &cycles, "cycles", &err), -EBUSY);
-    ck_assert_ptr_nonnull(strstr(err.text, "without watchdog"));
+    ck_assert_ptr_nonnull(strstr(err.text, "without vpmu"));
     ck_assert_int_eq(events_check(&q, &timer, "timer", &err), 0);
 }
 END_TEST

@@ -86,9 +86,6 @@ static int create_fails(int rc)
 
 START_TEST(create_busy)
 {
-    xen->query.pmu_owner = PVPERF_OWNER_WATCHDOG;
-    ck_assert_int_eq(create_fails(-EBUSY), -EBUSY);
-    says("watchdog", "boot Xen without watchdog");
     xen->query.pmu_owner = PVPERF_OWNER_VPMU;
     ck_assert_int_eq(create_fails(-EBUSY), -EBUSY);
     says("vpmu", "boot Xen without vpmu");

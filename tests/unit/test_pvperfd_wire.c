@@ -415,9 +415,9 @@ START_TEST(failures_of_open)
     ck_assert_ptr_nonnull(strstr(err.text, "ring memory"));
     xen->rc[PVPERF_OP_session_add_domain] = 0;
     xen->rc[PVPERF_OP_session_create] = -EBUSY;
-    xen->query.pmu_owner = PVPERF_OWNER_WATCHDOG;
+    xen->query.pmu_owner = PVPERF_OWNER_VPMU;
     ck_assert_int_eq(open_one(c, 3), -EBUSY);
-    ck_assert_ptr_nonnull(strstr(err.text, "watchdog"));
+    ck_assert_ptr_nonnull(strstr(err.text, "vpmu"));
     xen->rc[PVPERF_OP_session_create] = 0;
     xen->rc[PVPERF_OP_session_info] = -EFAULT;
     ck_assert_int_eq(open_one(c, 3), -EFAULT);

@@ -178,6 +178,19 @@ int pvperf_client_detach(struct pvperf_client *c, struct pvperf_err *err);
  */
 int pvperf_client_finish(struct pvperf_client *c, int timeout_ms, struct pvperf_err *err);
 
+/*
+ * What a session with FLAG_COUNT has counted until now, or until it was
+ * stopped: an entry for each vCPU, in an order that only grows; give *@list to
+ * free().
+ */
+struct pvperf_client_count {
+    struct pvperf_vcpu_counts counts;
+    char name[PVPERF_NAME_LEN]; /* clean; "" if the domain has none any more */
+};
+
+int pvperf_client_read(struct pvperf_client *c, struct pvperf_client_count **list,
+                       size_t *nr, struct pvperf_err *err);
+
 /* ---- Event loop -------------------------------------------------------- */
 
 /*

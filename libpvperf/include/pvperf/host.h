@@ -61,6 +61,13 @@ int pvperf_host_domain_add(struct pvperf_host *host, uint32_t session, uint16_t 
 int pvperf_host_domain_del(struct pvperf_host *host, uint32_t session, uint16_t domid,
                            struct pvperf_err *err);
 
+/*
+ * What a session with FLAG_COUNT has counted: up to PVPERF_READ_MAX entries from
+ * @index on.  Index 0 brings the counts up to date.
+ */
+int pvperf_host_counts_read(struct pvperf_host *host, uint32_t session, uint32_t index,
+                            struct pvperf_counts_read *out, struct pvperf_err *err);
+
 /* Rings.  -ENOENT: no ring with that index. */
 int pvperf_host_ring_info(struct pvperf_host *host, uint32_t session, uint32_t index,
                           struct pvperf_ring_info *out, struct pvperf_err *err);

@@ -41,7 +41,8 @@ struct pvperf_frame {
 #define PVPERF_MSG_START 6   /* empty */
 #define PVPERF_MSG_STOP 7    /* empty; END follows when all is drained */
 #define PVPERF_MSG_DETACH 8  /* empty; destroys the session */
-#define PVPERF_MSG_REQUESTS 9
+#define PVPERF_MSG_READ 9    /* empty; answer COUNT... */
+#define PVPERF_MSG_REQUESTS 10
 
 /* Answers. */
 #define PVPERF_MSG_REPLY 64   /* pvperf_msg_reply, then text */
@@ -50,6 +51,7 @@ struct pvperf_frame {
 #define PVPERF_MSG_SESSION 67 /* struct pvperf_status_session */
 #define PVPERF_MSG_DOMAIN 68  /* struct pvperf_domain */
 #define PVPERF_MSG_OPENED 69  /* pvperf_msg_opened */
+#define PVPERF_MSG_COUNT 70   /* struct pvperf_client_count */
 
 /* The stream of a session; tag 0. */
 #define PVPERF_MSG_RING_NEW 128     /* struct pvperf_client_ring */

@@ -40,11 +40,24 @@ rig_initramfs() {
     rm -rf "$RIG_RUN/$rig_name.files"
 }
 
+# rig_only_init NAME FILE: an initramfs with nothing but this program and a
+# console for it.
+rig_only_init() {
+    rm -rf "$RIG_RUN/$1.files"
+    mkdir -p "$RIG_RUN/$1.files/dev"
+    mknod "$RIG_RUN/$1.files/dev/console" c 5 1
+    cp "$2" "$RIG_RUN/$1.files/init" || return 1
+    (cd "$RIG_RUN/$1.files" && find . | cpio -o -H newc 2>/dev/null) >"$RIG_RUN/$1.cpio"
+    rm -rf "$RIG_RUN/$1.files"
+}
+
 # domu_create NAME [mem=MB] [vcpus=N] [cpus=LIST] [extra="KERNEL ARGS"] [-- FILE...]
+#                  [init=FILE] [paused]
 # Start a PV domain. The files (and directories) land in /work in the guest;
 # an executable /work/init.sh is run by its init, else the guest idles.
+# init: this is the guest's only program. paused: until `xl unpause`.
 domu_create() {
-    dc_name=$1 dc_mem=192 dc_vcpus=1 dc_cpus='' dc_extra=''
+    dc_name=$1 dc_mem=192 dc_vcpus=1 dc_cpus='' dc_extra='' dc_init='' dc_paused=''
     [ -n "$dc_name" ] || rig_fail "domu_create: give the domain a name" || return 1
     shift
     while [ $# -gt 0 ]; do
@@ -53,13 +66,19 @@ domu_create() {
         vcpus=*) dc_vcpus=${1#*=} ;;
         cpus=*) dc_cpus=${1#*=} ;;
         extra=*) dc_extra=${1#*=} ;;
+        init=*) dc_init=${1#*=} ;;
+        paused) dc_paused=-p ;;
         --) shift; break ;;
         *) rig_fail "domu_create: unknown option '$1'; see /rig/lib.sh"; return 1 ;;
         esac
         shift
     done
     mkdir -p $RIG_RUN
-    rig_initramfs "$dc_name" "$@" || return 1
+    if [ -n "$dc_init" ]; then
+        rig_only_init "$dc_name" "$dc_init"
+    else
+        rig_initramfs "$dc_name" "$@"
+    fi || return 1
     domu_rotate_log "$dc_name"
     {
         echo "name = \"$dc_name\""
@@ -74,7 +93,7 @@ domu_create() {
         echo "on_reboot = \"destroy\""
         echo "on_crash = \"destroy\""
     } >"$RIG_RUN/$dc_name.cfg"
-    xl create -q "$RIG_RUN/$dc_name.cfg" ||
+    xl create -q $dc_paused "$RIG_RUN/$dc_name.cfg" ||
         rig_fail "xl could not create $dc_name; its message is above"
 }
 

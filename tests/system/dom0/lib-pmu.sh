@@ -43,10 +43,64 @@ ratio_is() {
         END { r = n[1] / n[2]; print r; exit !(n[2] > 100 && r >= low && r <= high) }'
 }
 
+# turns EVENT...: more events than counters. The raw event counts instructions,
+# too, so that the estimates of the first two must agree.
+turns() {
+    tn_events=instructions:u,rc0:u
+    for tn_event in "$@"; do
+        tn_events=$tn_events,$tn_event:u
+    done
+    need "count more events than there are counters" sh -c \
+        "pvperf stat --json -d shares -e $tn_events --duration 2 >$OUT/turns.json"
+    check "two events that count the same agree" turns_agree
+    turns_agree | sed 's/^/  # /'
+    need "sample more events than there are counters" record $OUT/turns.data -c 400009 \
+        $(echo "$tn_events" | sed 's/^/-e /; s/,/ -e /g')
+    check "every overflow of them is there" counts_add_up $OUT/turns.data
+    pvperf report -i $OUT/turns.data >$OUT/turns.txt
+    check "the report says for how much of the time" grep -q "had a counter" $OUT/turns.txt
+    grep "had a counter" $OUT/turns.txt | head -n 3 | sed 's/^/  # /'
+}
+
+# Both had a counter for a part of the time, and within a tenth the same count.
+turns_agree() {
+    sed -n 's/.*"event": "\([^"]*\)", "count": \([0-9]*\), "time_ns": \([0-9]*\), "counted_ns": \([0-9]*\)}/\1 \2 \3 \4/p' \
+        $OUT/turns.json | awk '
+        $4 < $3 { part++ }
+        { n[$1] = $4 ? $2 * $3 / $4 : 0; share[$1] = $3 ? $4 / $3 : 0 }
+        END {
+            r = n["instructions:u"] / (n["rc0:u"] + 0.001)
+            printf "%d of %d events took turns; instructions %.0f, rc0 %.0f in %.2f of the time\n",
+                part, NR, n["instructions:u"], n["rc0:u"], share["rc0:u"]
+            exit !(part && share["rc0:u"] > 0.1 && r > 0.9 && r < 1.1)
+        }'
+}
+
+# A period that would have the CPU do nothing else.
+throttled() {
+    need "a period that is far too short" record $OUT/throttle.data -e instructions:u -c 1000
+    check "it is throttled to about 10000 samples a second" count_is $OUT/throttle.data recorded -lt 30000
+    check "what that saved is counted" count_is $OUT/throttle.data throttled -gt 100000
+    check "every overflow of it is there" counts_add_up $OUT/throttle.data
+    pvperf report -i $OUT/throttle.data >$OUT/throttle.txt
+    check "the report says so" grep -q "too short for this host" $OUT/throttle.txt
+    check "and the shares are right" two_shares $OUT/throttle.data
+}
+
+chains() {
+    need "record call chains" record $OUT/chains.data -g -e instructions -c 200003
+    check "every overflow with a chain is there" counts_add_up $OUT/chains.data
+    pvperf flamegraph -o - -i $OUT/chains.data >$OUT/folded.txt
+    check "functions have their callers" grep -q 'main;turn;seventy' $OUT/folded.txt
+}
+
+# pmu_tests NAME EVENT...: the events are those that the PMU has beside
+# instructions, enough to be more than its counters.
 pmu_tests() {
     need "the daemon starts" daemon_start
     pvperf doctor >$OUT/doctor.txt
     check "doctor knows the PMU" grep -q "PMU: $1, held by nobody" $OUT/doctor.txt
+    shift
     sed 's/^/  # /' $OUT/doctor.txt | grep PMU
     need "a domain runs the workload" guest shares mem=128 -- /work/shares
     need "the workload runs" domu_wait shares "shares: running"
@@ -79,6 +133,9 @@ pmu_tests() {
     check "doctor says who holds the PMU" grep -q "PMU: .*held by pvperf" $OUT/doctor.txt
     pvperf doctor >$OUT/doctor.txt
     check "and that it was given back" grep -q "held by nobody" $OUT/doctor.txt
+    turns "$@"
+    throttled
+    chains
     refuse "a period that is too short" 1 "period" \
         record $OUT/x.data -e instructions -c 10
     daemon_stop

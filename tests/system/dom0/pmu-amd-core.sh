@@ -4,4 +4,5 @@
 # AMD's six counters of the core extension, emulated.
 . ./lib-pmu.sh
 
-pmu_tests "AMD, 6 counters of 48 bits and 0 fixed"
+pmu_tests "AMD, 6 counters of 48 bits and 0 fixed" \
+    cycles branches branch-misses cache-references cache-misses

@@ -4,4 +4,5 @@
 # AMD's four counters of K7, emulated.
 . ./lib-pmu.sh
 
-pmu_tests "AMD, 4 counters of 48 bits and 0 fixed"
+pmu_tests "AMD, 4 counters of 48 bits and 0 fixed" \
+    branches branch-misses cache-references

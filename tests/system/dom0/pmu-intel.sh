@@ -4,4 +4,5 @@
 # Intel's architectural PMU, version 2, emulated.
 . ./lib-pmu.sh
 
-pmu_tests "Intel, 4 counters of 48 bits and 3 fixed"
+pmu_tests "Intel, 4 counters of 48 bits and 3 fixed" \
+    branches branch-misses cache-references cache-misses

@@ -32,6 +32,33 @@ static struct {
     unsigned int taken;
 } pmu_users[PVPERF_MAX_SESSIONS];
 
+/* Events that a CPU has counted for its vCPU and that nobody has read yet. */
+static struct {
+    struct pvp_session *session;
+    unsigned int event;
+    uint64_t n;
+} pending[NR_CPUS];
+
+static void account(unsigned int cpu)
+{
+    struct pvp_session *s = pending[cpu].session;
+    unsigned int e = pending[cpu].event, save = shim_cpu;
+    struct pvp_count *to;
+
+    if (!s)
+        return;
+    pending[cpu].session = NULL;
+    shim_cpu = cpu;
+    to = pvp_count_of(s, s->cpu[cpu], current);
+    if (to && pvp_count_wanted(&s->events[e], current))
+        to->count[e] += pending[cpu].n;
+    if (to) {
+        to->counted[e] += pending[cpu].n;
+        to->time += pending[cpu].n;
+    }
+    shim_cpu = save;
+}
+
 static void fill(struct pvp_sample *sample, uint8_t mode)
 {
     const struct vcpu *v = current;
@@ -54,7 +81,7 @@ void pvp_arch_prepare(void)
 {
 }
 
-void pvp_arch_context(struct pvp_sample *sample, struct cpu_user_regs *regs)
+void pvp_arch_context(struct pvp_sample *sample, const struct cpu_user_regs *regs)
 {
     ASSERT(regs && in_irq() && !local_irq_is_enabled());
     fill(sample, shim_regs[shim_cpu].mode);
@@ -99,6 +126,7 @@ void shim_pmu_set(uint8_t backend, unsigned int counters, uint8_t owner)
 {
     memset(&pvp_pmu, 0, sizeof(pvp_pmu));
     memset(pmu_users, 0, sizeof(pmu_users));
+    memset(pending, 0, sizeof(pending));
     pmu_owner = owner;
     pmu_free = counters;
     if (backend == PVPERF_BACKEND_NONE)
@@ -132,7 +160,10 @@ int pvp_pmu_reserve(struct pvp_session *s)
         return -EBUSY;
     for (e = 0; e < s->nr_events; e++)
         if (s->hw_events & (1u << e))
-            s->counter[e] = (int8_t)c++;
+            s->counter[0][e] = (int8_t)c++;
+        else
+            s->counter[0][e] = -1;
+    s->nr_rounds = 1;
     pmu_free -= n;
     ASSERT(!pmu_users[s->slot].session);
     pmu_users[s->slot].session = s;
@@ -167,8 +198,53 @@ void pvp_pmu_start(struct pvp_session *s, const cpumask_t *cpus)
 
 void pvp_pmu_stop(struct pvp_session *s, const cpumask_t *cpus)
 {
+    unsigned int cpu;
+
     ASSERT(pmu_users[s->slot].session == s);
+    for (cpu = 0; cpu < nr_cpu_ids; cpu++) {
+        if (cpumask_test_cpu(cpu, cpus) && pending[cpu].session == s)
+            account(cpu);
+    }
     pmu_users[s->slot].cpus &= ~cpus->bits[0];
+}
+
+uint32_t pvp_pmu_flags(void)
+{
+    return 0;
+}
+
+bool pvp_arch_in_kernel(const struct vcpu *v)
+{
+    ASSERT(v == current);
+    return is_idle_vcpu(v) || shim_regs[shim_cpu].mode != PVPERF_MODE_USER;
+}
+
+void pvp_pmu_hooks(void)
+{
+}
+
+/* What shim_pmu_count() said comes to be known when it is asked for. */
+void pvp_pmu_sync(void)
+{
+    unsigned int cpu;
+
+    for (cpu = 0; cpu < nr_cpu_ids; cpu++)
+        account(cpu);
+}
+
+bool shim_pmu_count(unsigned int cpu, uint32_t id, unsigned int event, uint64_t n)
+{
+    struct pvp_session *s = pvp_session_find(id);
+
+    if (!s || !s->cpu[cpu] || event >= s->nr_events ||
+        !(s->flags & PVPERF_SESSION_FLAG_COUNT) ||
+        !(pmu_users[s->slot].cpus & (1ul << cpu)))
+        return false;
+    account(cpu);
+    pending[cpu].session = s;
+    pending[cpu].event = event;
+    pending[cpu].n = n;
+    return true;
 }
 
 bool pvperf_pmu_irq(struct cpu_user_regs *regs)
@@ -185,7 +261,7 @@ bool shim_pmu_overflow(unsigned int cpu, uint32_t id, unsigned int event,
     static struct pvp_sample sample;
     unsigned int save;
 
-    if (!s || !s->cpu[cpu] || event >= s->nr_events || s->counter[event] < 0 ||
+    if (!s || !s->cpu[cpu] || event >= s->nr_events || !(s->hw_events & (1u << event)) ||
         !(pmu_users[s->slot].cpus & (1ul << cpu)))
         return false;
     shim_irq_enter(cpu, &save);

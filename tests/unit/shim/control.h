@@ -82,6 +82,11 @@ extern struct shim_regs shim_regs[NR_CPUS];
 
 /* The PMU of the shim: none unless a test gives one. */
 void shim_pmu_set(uint8_t backend, unsigned int counters, uint8_t owner);
+/*
+ * The CPU counts so many events for the vCPU on it, in the mode of shim_regs;
+ * they reach it with the next ones, or when Xen asks.  False: not running.
+ */
+bool shim_pmu_count(unsigned int cpu, uint32_t id, unsigned int event, uint64_t n);
 /* A counter of a running session overflows; false: it does not run there. */
 bool shim_pmu_overflow(unsigned int cpu, uint32_t id, unsigned int event,
                        uint64_t period);

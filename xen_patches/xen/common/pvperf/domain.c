@@ -36,14 +36,35 @@ static struct pvp_domain *get_domain_data(struct domain *d)
     return pd;
 }
 
+static int add_count(struct pvp_session *s, struct domain *d,
+                     struct pvp_domain *pd, unsigned int i)
+{
+    struct pvp_count *c = pvp_count_create(s, d->domain_id, i, d->handle);
+
+    if ( !c )
+        return -ENOMEM;
+
+    /* What was counted until now is not this session's. */
+    if ( s->running )
+        pvp_pmu_sync();
+    smp_wmb(); /* the entry before the pointer */
+    write_atomic(&pd->vcpu[i].count[s->slot], c);
+
+    return 0;
+}
+
 static int add_vcpu(struct pvp_session *s, struct domain *d,
                     struct pvp_domain *pd, unsigned int i)
 {
     struct pvp_ring *r;
     int rc;
 
-    if ( !domain_vcpu(d, i) || pd->vcpu[i].ring[s->slot] )
+    if ( !domain_vcpu(d, i) || pd->vcpu[i].ring[s->slot] ||
+         pd->vcpu[i].count[s->slot] )
         return 0;
+
+    if ( s->flags & PVPERF_SESSION_FLAG_COUNT )
+        return add_count(s, d, pd, i);
 
     rc = pvp_rings_room(1, s->ring_order);
     if ( rc )
@@ -105,21 +126,30 @@ int pvp_domain_add(struct pvp_session *s, domid_t domid, uint32_t *next_vcpu)
     return rc;
 }
 
-/* Unpublish the rings of a domain in a session, and mark them DEAD. */
+/* Unpublish the rings and counts of a domain in a session: DEAD. */
 static void detach(struct pvp_session *s, struct pvp_domain *pd,
                    uint16_t domid)
 {
     bool any = test_and_clear_bit(s->slot, &pd->sessions);
     unsigned int i;
 
+    /* The last that its vCPUs have counted. */
+    if ( s->running && (s->flags & PVPERF_SESSION_FLAG_COUNT) )
+        pvp_pmu_sync();
+
     for ( i = 0; i < pd->nr_vcpus; i++ )
     {
-        any |= pd->vcpu[i].ring[s->slot] != NULL;
+        any |= pd->vcpu[i].ring[s->slot] || pd->vcpu[i].count[s->slot];
         write_atomic(&pd->vcpu[i].ring[s->slot], NULL);
+        write_atomic(&pd->vcpu[i].count[s->slot], NULL);
     }
     if ( !any )
         return;
     pvp_sync();
+
+    for ( i = 0; i < s->nr_counts; i++ )
+        if ( s->count[i]->domid == domid )
+            s->count[i]->dead = true;
 
     for ( i = 0; i < s->nr_rings; i++ )
         if ( s->ring[i] && s->ring[i]->domid == domid && !s->ring[i]->dead )
@@ -154,7 +184,10 @@ void pvp_domains_forget(unsigned int slot)
     {
         clear_bit(slot, &pd->sessions);
         for ( i = 0; i < pd->nr_vcpus; i++ )
+        {
             write_atomic(&pd->vcpu[i].ring[slot], NULL);
+            write_atomic(&pd->vcpu[i].count[slot], NULL);
+        }
     }
     pvp_sync();
 }

@@ -38,6 +38,7 @@ static void query_private(struct pvperf_query *op)
     spin_lock(&pvperf_lock);
     pvp_rings_reap();
     op->pmu_owner = pvp_pmu_owner();
+    op->flags = pvp_pmu_flags();
     op->sessions = pvp_sessions_used();
     spin_unlock(&pvperf_lock);
 }
@@ -67,7 +68,7 @@ static int check_rate(const struct pvperf_event *event)
     return event->rate >= least && event->rate <= PVP_MAX_PERIOD ? 0 : -ERANGE;
 }
 
-static int check_event(const struct pvperf_event *event)
+static int check_event(const struct pvperf_event *event, bool counts)
 {
     int rc;
 
@@ -77,19 +78,28 @@ static int check_event(const struct pvperf_event *event)
         return -EINVAL;
 
     if ( event->type == PVPERF_EVENT_TIMER )
-        return event->config ? -EINVAL : check_rate(event);
+        return event->config || counts ? -EINVAL : check_rate(event);
 
     if ( pvp_pmu.backend == PVPERF_BACKEND_NONE )
         return -ENODEV;
 
     rc = pvp_pmu_check(event);
+    if ( rc || !counts )
+        return rc ?: check_rate(event);
 
-    return rc ?: check_rate(event);
+    if ( event->flags || event->rate ||
+         (pvp_count_splits(event) &&
+          (event->modes & ((1u << PVPERF_MODE_HYPERVISOR) |
+                           (1u << PVPERF_MODE_IDLE)))) )
+        return -EINVAL;
+
+    return 0;
 }
 
 static int check_create(const struct pvperf_session_create *op)
 {
     static const struct pvperf_event none;
+    bool counts = op->flags & PVPERF_SESSION_FLAG_COUNT;
     unsigned int e;
     int rc;
 
@@ -99,15 +109,17 @@ static int check_create(const struct pvperf_session_create *op)
     if ( !op->nr_events || op->nr_events > PVPERF_MAX_EVENTS ||
          (op->flags & ~(PVPERF_SESSION_FLAG_ALL | PVPERF_SESSION_FLAG_XEN |
                         PVPERF_SESSION_FLAG_IDLE |
-                        PVPERF_SESSION_FLAG_CALLCHAIN)) ||
+                        PVPERF_SESSION_FLAG_CALLCHAIN |
+                        PVPERF_SESSION_FLAG_COUNT)) ||
          op->ring_order > PVPERF_MAX_RING_ORDER ||
          op->max_stack > PVPERF_MAX_STACK ||
          !op->max_stack != !(op->flags & PVPERF_SESSION_FLAG_CALLCHAIN) ||
+         (counts && (op->ring_order || op->max_stack)) ||
          op->reserved0 || op->reserved1 )
         return -EINVAL;
 
     for ( e = 0; e < op->nr_events; e++ )
-        if ( (rc = check_event(&op->events[e])) )
+        if ( (rc = check_event(&op->events[e], counts)) )
             return rc;
 
     for ( ; e < PVPERF_MAX_EVENTS; e++ )
@@ -280,6 +292,28 @@ static long op_ring(unsigned int cmd, arg_t arg)
     return rc;
 }
 
+static long op_counts(arg_t arg)
+{
+    struct pvperf_counts_read op;
+    const struct pvp_session *s;
+    int rc = -ENOENT;
+
+    if ( copy_from_guest(&op, arg, 1) )
+        return -EFAULT;
+
+    spin_lock(&pvperf_lock);
+    pvp_rings_reap();
+    s = pvp_session_find(op.session);
+    if ( s )
+        rc = pvp_counts_read(s, &op);
+    spin_unlock(&pvperf_lock);
+
+    if ( !rc && copy_to_guest(arg, &op, 1) )
+        rc = -EFAULT;
+
+    return rc;
+}
+
 long do_pvperf_op(unsigned int cmd, arg_t arg)
 {
     if ( !opt_pvperf )
@@ -288,7 +322,7 @@ long do_pvperf_op(unsigned int cmd, arg_t arg)
     if ( cmd == PVPERF_OP_query )
         return op_query(arg);
 
-    if ( cmd < PVPERF_OP_session_create || cmd > PVPERF_OP_ring_release )
+    if ( cmd < PVPERF_OP_session_create || cmd > PVPERF_OP_counts_read )
         return -ENOSYS;
 
     /* FLASK would say -EACCES. */
@@ -315,6 +349,9 @@ long do_pvperf_op(unsigned int cmd, arg_t arg)
     case PVPERF_OP_ring_info:
     case PVPERF_OP_ring_release:
         return op_ring(cmd, arg);
+
+    case PVPERF_OP_counts_read:
+        return op_counts(arg);
     }
 
     return -ENOSYS;

@@ -12,6 +12,7 @@
 #include "private.h"
 
 bool __read_mostly opt_pvperf;
+bool __read_mostly opt_pvperf_nmi;
 unsigned int __read_mostly opt_pvperf_max_rate = 10000;
 unsigned int __read_mostly opt_pvperf_ring_pages = 64 << (20 - PAGE_SHIFT);
 cpumask_t pvp_cpus;
@@ -46,6 +47,13 @@ static int __init parse_item(const char *s, const char *e)
     if ( rc >= 0 )
     {
         opt_pvperf = rc;
+        return 0;
+    }
+
+    rc = parse_boolean("nmi", s, e);
+    if ( rc >= 0 )
+    {
+        opt_pvperf_nmi = rc;
         return 0;
     }
 

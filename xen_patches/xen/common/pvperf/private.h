@@ -8,6 +8,7 @@
  *   ringmem.c    rings of a session, their memory, reaping  (core)
  *   session.c    table and life cycle of sessions           (core)
  *   domain.c     domains of a session                       (core)
+ *   count.c      counts of vCPUs                            (core)
  *   hypercall.c  validation and dispatch of operations      (core)
  *   timer.c      back end: a timer on each CPU
  *   mem.c        pages shared with dom0
@@ -109,12 +110,14 @@ struct pvp_ring {
 /* One overflow, filled by the arch code.  Producer. */
 struct pvp_sample {
     const struct vcpu *v;       /* current */
-    const struct cpu_user_regs *regs; /* for the call chain */
+    const struct cpu_user_regs *regs; /* for the call chain; NULL: none */
     uint64_t time;
     uint64_t ip;
+    uint64_t sp, bp;            /* of the guest, if it was interrupted */
     struct pvp_context context;
     uint8_t mode;               /* PVPERF_MODE_* */
     bool skid;
+    bool in_guest;              /* it was interrupted, not Xen */
     unsigned int chain_max;     /* chain is valid for this depth; 0: not yet */
     struct pvperf_chain chain;
     uint64_t frames[PVPERF_MAX_STACK];
@@ -132,17 +135,42 @@ struct pvp_timer {
     bool taken;                 /* producer: sampled by the interrupt */
 };
 
-/* An event of another type on one CPU. */
+/* An event of another type on one CPU: producer. */
 struct pvp_counter {
-    uint64_t period;            /* producer: events to the next sample */
-    uint64_t left;              /* producer: of them, not programmed yet */
-    uint64_t last;              /* producer: time of the last sample */
+    uint64_t period;            /* events between samples */
+    uint64_t left;              /* to the next one, not programmed yet */
+    uint64_t last;              /* time of the last sample */
+    uint64_t value;             /* counting: when last read */
+    uint64_t since;             /* time when it got its counter */
+    uint64_t running;           /* ns with a counter, until then */
+    uint64_t window;            /* throttling: when the window began */
+    unsigned int in_window;     /* throttling: samples in it */
+    unsigned int shift;         /* throttling: period is that of the event
+                                   times 2^shift */
+};
+
+/* What a vCPU, or a CPU, has counted. */
+struct pvp_count {
+    uint16_t domid;             /* const */
+    uint16_t vcpu;              /* const */
+    bool dead;                  /* pvperf_lock */
+    uint8_t handle[16];         /* const */
+    uint64_t time;              /* producer of the CPU it runs on */
+    uint64_t count[PVPERF_MAX_EVENTS];   /* the same */
+    uint64_t counted[PVPERF_MAX_EVENTS]; /* the same */
 };
 
 /* A session on one CPU. */
 struct pvp_cpu {
-    struct pvp_ring *ring;      /* const; NULL if there was no memory */
+    struct pvp_session *session; /* const */
+    struct pvp_ring *ring;      /* const; NULL if there was no memory, or
+                                   the session counts */
+    struct pvp_count *count;    /* const; NULL: not wanted */
     unsigned int cpu;           /* const */
+    unsigned int round;         /* producer: of s->counter[] */
+    uint64_t since;             /* producer: counters began; accounted */
+    uint64_t enabled;           /* producer: ns that they ran, until then */
+    struct timer rotate;        /* pvperf_lock: to the next round */
     bool busy;                  /* producer: record in progress (vs. NMI) */
     bool started;               /* pvperf_lock */
     struct pvperf_counts counts[PVPERF_MAX_EVENTS]; /* producer */
@@ -161,7 +189,10 @@ struct pvp_session {
     uint8_t hw_events;          /* const: bit event: uses a counter */
     unsigned int nr_events;     /* const */
     struct pvperf_event events[PVPERF_MAX_EVENTS]; /* const */
-    int8_t counter[PVPERF_MAX_EVENTS]; /* const: back end's counter, -1 none */
+    unsigned int nr_rounds;     /* const: 1, or how events take turns */
+    /* const: by round and event, the back end's counter, -1 none. */
+    int8_t counter[PVPERF_MAX_EVENTS][PVPERF_MAX_EVENTS];
+    uint64_t pool;              /* const: counters, bit each */
     struct pvp_cpu **cpu;       /* nr_cpu_ids entries: set under pvperf_lock
                                    before the CPU is started, then const */
     bool running;               /* pvperf_lock */
@@ -170,6 +201,8 @@ struct pvp_session {
     unsigned int nr_rings;      /* pvperf_lock */
     unsigned int ring_slots;    /* pvperf_lock: entries of ring[] */
     uint64_t ring_changes;      /* pvperf_lock */
+    struct pvp_count **count;   /* pvperf_lock: by index */
+    unsigned int nr_counts;     /* pvperf_lock */
 };
 
 /*
@@ -181,8 +214,9 @@ struct pvp_domain {
     unsigned long sessions;     /* bit slot: wanted; atomic, pvperf_lock */
     unsigned int nr_vcpus;      /* const */
     struct {
-        struct pvp_ring *ring[PVPERF_MAX_SESSIONS]; /* written atomically
-                                                       under pvperf_lock */
+        /* Written atomically under pvperf_lock. */
+        struct pvp_ring *ring[PVPERF_MAX_SESSIONS];
+        struct pvp_count *count[PVPERF_MAX_SESSIONS];
     } vcpu[];
 };
 
@@ -208,6 +242,26 @@ void pvp_ring_kill(struct pvp_ring *r);
 void pvp_record(struct pvp_session *s, struct pvp_cpu *pc, unsigned int event,
                 uint64_t period, struct pvp_sample *sample);
 uint64_t pvp_adapt_period(struct pvp_counter *c, uint64_t rate, uint64_t now);
+
+/*
+ * Throttling: after a sample, the number of them in this window of time; the
+ * period of what comes next may change.
+ */
+void pvp_throttle(struct pvp_counter *c, const struct pvperf_event *event,
+                  uint64_t now);
+
+/* count.c.  The first three: pvperf_lock. */
+struct pvp_count *pvp_count_create(struct pvp_session *s, uint16_t domid,
+                                   uint16_t vcpu, const uint8_t *handle);
+void pvp_counts_destroy(struct pvp_session *s);
+int pvp_counts_read(const struct pvp_session *s, struct pvperf_counts_read *op);
+/* Producer.  Where the vCPU's counts go, or NULL. */
+struct pvp_count *pvp_count_of(const struct pvp_session *s,
+                               const struct pvp_cpu *pc, const struct vcpu *v);
+/* Is the event counted in the mode that v is about to leave? */
+bool pvp_count_wanted(const struct pvperf_event *event, const struct vcpu *v);
+/* Does the event tell user from kernel mode? */
+bool pvp_count_splits(const struct pvperf_event *event);
 
 /* ringmem.c.  pvperf_lock. */
 int pvp_rings_room(unsigned int count, unsigned int order);
@@ -259,6 +313,7 @@ uint64_t pvp_pages_frame(const void *va);
 
 /* init.c.  notify: producer or pvperf_lock.  sync: no producer is inside. */
 extern bool opt_pvperf;                 /* const after boot */
+extern bool opt_pvperf_nmi;             /* const after boot */
 extern unsigned int opt_pvperf_max_rate; /* const after boot */
 extern unsigned int opt_pvperf_ring_pages; /* const after boot */
 extern cpumask_t pvp_cpus;              /* CPUs that take samples: pvperf_lock */
@@ -269,7 +324,10 @@ void pvp_sync(void);
 void pvp_arch_prepare(void);
 
 /* Arch: producer. */
-void pvp_arch_context(struct pvp_sample *sample, struct cpu_user_regs *regs);
+/* Is the guest in kernel mode?  Only PV vCPUs can tell: true for others. */
+bool pvp_arch_in_kernel(const struct vcpu *v);
+void pvp_arch_context(struct pvp_sample *sample,
+                      const struct cpu_user_regs *regs);
 /* No interrupt: Xen itself (in_xen), or what it will go on with. */
 void pvp_arch_context_skid(struct pvp_sample *sample, bool in_xen);
 void pvp_arch_chain(struct pvp_sample *sample, unsigned int max);
@@ -285,11 +343,16 @@ struct pvp_pmu {
 };
 extern struct pvp_pmu pvp_pmu;          /* const after boot */
 uint8_t pvp_pmu_owner(void);
+uint32_t pvp_pmu_flags(void);           /* PVPERF_QUERY_FLAG_* */
 /* Can the event be counted here?  0, -EINVAL or -ENOENT. */
 int pvp_pmu_check(const struct pvperf_event *event);
 /* Take counters for the session's hw_events: 0 or -EBUSY. */
 int pvp_pmu_reserve(struct pvp_session *s);
 void pvp_pmu_release(struct pvp_session *s);
+/* A session runs, or does not any more: which hooks are of use now? */
+void pvp_pmu_hooks(void);
+/* Bring the counts of all vCPUs that run now up to date; synchronous. */
+void pvp_pmu_sync(void);
 /* Start or stop the session's counters on the CPUs; synchronous. */
 void pvp_pmu_start(struct pvp_session *s, const cpumask_t *cpus);
 void pvp_pmu_stop(struct pvp_session *s, const cpumask_t *cpus);

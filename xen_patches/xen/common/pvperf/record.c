@@ -12,6 +12,9 @@
 
 #include "private.h"
 
+/* Throttling looks at the samples of so long a time. */
+#define WINDOW_NS 100000000
+
 static struct pvp_domain *domain_of(const struct pvp_sample *sample)
 {
     return is_idle_vcpu(sample->v) ? NULL
@@ -214,6 +217,39 @@ void pvp_record(struct pvp_session *s, struct pvp_cpu *pc, unsigned int event,
     record(s, pc, event, period, sample);
     barrier();
     pc->busy = false;
+}
+
+/*
+ * An event with a fixed period that makes too many samples gets a longer one,
+ * twice as long each time, or eight times if it is far off; and the former back
+ * when there is room for it.  Each sample says for how much it stands.
+ */
+void pvp_throttle(struct pvp_counter *c, const struct pvperf_event *event,
+                  uint64_t now)
+{
+    unsigned int most = max(opt_pvperf_max_rate / (1000000000 / WINDOW_NS),
+                            4u);
+    uint64_t in = now - c->window;
+
+    c->in_window++;
+    if ( in >= WINDOW_NS )
+    {
+        /* In 1024 windows.  Each step back makes twice as many. */
+        uint64_t samples = (uint64_t)c->in_window * WINDOW_NS * 1024 / in;
+
+        for ( ; c->shift && samples <= most / 4 * 1024; c->shift-- )
+            samples *= 2;
+        c->window = now;
+        c->in_window = 0;
+    }
+    else if ( c->in_window > most )
+    {
+        c->shift += in < WINDOW_NS / 8 ? 3 : 1;
+        c->window = now;
+        c->in_window = 0;
+    }
+
+    c->period = min(event->rate << c->shift, (uint64_t)PVP_MAX_PERIOD);
 }
 
 /*

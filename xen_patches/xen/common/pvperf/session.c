@@ -56,8 +56,18 @@ static int make_cpu(struct pvp_session *s, unsigned int cpu)
     if ( !pc )
         return -ENOMEM;
 
+    pc->session = s;
     pc->cpu = cpu;
     s->cpu[cpu] = pc;
+
+    if ( s->flags & PVPERF_SESSION_FLAG_COUNT )
+    {
+        if ( !(s->flags & PVPERF_SESSION_FLAG_ALL) )
+            return 0;
+        pc->count = pvp_count_create(s, PVPERF_DOMID_IDLE, cpu, NULL);
+
+        return pc->count ? 0 : -ENOMEM;
+    }
 
     rc = pvp_rings_room(1, s->ring_order);
     if ( rc )
@@ -73,6 +83,7 @@ static void free_session(struct pvp_session *s)
     unsigned int cpu;
 
     pvp_rings_destroy(s);
+    pvp_counts_destroy(s);
     if ( s->hw_events )
         pvp_pmu_release(s);
     if ( s->cpu )
@@ -101,7 +112,6 @@ static struct pvp_session *new_session(const struct pvperf_session_create *op,
     for ( e = 0; e < PVPERF_MAX_EVENTS; e++ )
     {
         s->events[e] = op->events[e];
-        s->counter[e] = -1;
         if ( e < s->nr_events && s->events[e].type != PVPERF_EVENT_TIMER )
             s->hw_events |= 1u << e;
     }
@@ -128,8 +138,8 @@ int pvp_session_create(struct pvperf_session_create *op)
     if ( slot == PVPERF_MAX_SESSIONS )
         return -ENOSPC;
 
-    rc = pvp_rings_room(cpumask_weight(&pvp_cpus), op->ring_order);
-    if ( rc )
+    if ( !(op->flags & PVPERF_SESSION_FLAG_COUNT) &&
+         (rc = pvp_rings_room(cpumask_weight(&pvp_cpus), op->ring_order)) )
         return rc;
 
     s = new_session(op, slot);
@@ -177,6 +187,7 @@ int pvp_session_start(struct pvp_session *s)
     pvp_arch_prepare();
     s->running = true;
     s->start_time = NOW();
+    pvp_pmu_hooks();
     for_each_cpu ( cpu, &pvp_cpus )
         start_cpu(s, cpu);
     if ( s->hw_events )
@@ -229,6 +240,7 @@ void pvp_session_stop(struct pvp_session *s)
         pvp_pmu_stop(s, &pvp_cpus);
     pvp_sync();
     s->running = false;
+    pvp_pmu_hooks();
 
     for ( cpu = 0; cpu < nr_cpu_ids; cpu++ )
         if ( s->cpu[cpu] )
@@ -263,6 +275,12 @@ static void add_counts(const struct pvp_session *s, unsigned int e,
         sum->recorded += pc->counts[e].recorded;
         sum->lost += pc->counts[e].lost + pc->nested[e];
         sum->filtered += pc->counts[e].filtered;
+        sum->throttled += pc->counts[e].throttled;
+        if ( s->hw_events & (1u << e) )
+        {
+            sum->time_enabled += pc->enabled;
+            sum->time_running += pc->counter[e].running;
+        }
     }
 }
 

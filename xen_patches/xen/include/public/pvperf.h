@@ -54,6 +54,7 @@
 #define PVPERF_OP_session_del_domain  22
 #define PVPERF_OP_ring_info           23
 #define PVPERF_OP_ring_release        24
+#define PVPERF_OP_counts_read         25
 
 #define PVPERF_MAX_EVENTS    8   /* events in a session */
 #define PVPERF_MAX_SESSIONS  8   /* sessions at one time */
@@ -90,13 +91,17 @@
 /* Who holds the counters of this host. */
 #define PVPERF_OWNER_NONE      0
 #define PVPERF_OWNER_PVPERF    1
-#define PVPERF_OWNER_WATCHDOG  2  /* boot without watchdog */
-#define PVPERF_OWNER_VPMU      3  /* boot without vpmu */
-#define PVPERF_OWNER_XENOPROF  4  /* stop the xenoprof user */
+#define PVPERF_OWNER_VPMU      2  /* boot without vpmu */
+#define PVPERF_OWNER_XENOPROF  3  /* stop the xenoprof user */
+
+/* How this host samples. */
+#define PVPERF_QUERY_FLAG_NMI       1  /* counters interrupt by NMI */
+#define PVPERF_QUERY_FLAG_WATCHDOG  2  /* one counter is Xen's watchdog's */
 
 /*
- * PVPERF_OP_query: any domain.  What this Xen offers; pmu_owner, sessions and
- * the addresses of Xen's text are for privileged callers, zero for others.
+ * PVPERF_OP_query: any domain.  What this Xen offers; pmu_owner, sessions,
+ * flags and the addresses of Xen's text are for privileged callers, zero for
+ * others.
  */
 struct pvperf_query {
     uint16_t abi_major;         /* OUT: PVPERF_ABI_MAJOR of this Xen */
@@ -116,7 +121,9 @@ struct pvperf_query {
     uint64_t text_end;          /* OUT: first byte after it */
     uint64_t ring_bytes_used;   /* OUT: memory now held by rings, bytes */
     uint64_t ring_bytes_max;    /* OUT: limit for all sessions, bytes */
-    uint64_t reserved[2];
+    uint32_t flags;             /* OUT: PVPERF_QUERY_FLAG_* */
+    uint32_t reserved0;
+    uint64_t reserved1;
 };
 
 /*
@@ -137,7 +144,10 @@ struct pvperf_event {
      * With FLAG_FREQ: samples a second and CPU, 1 to pvperf_query.max_rate.
      * Without: events between samples, for the timer nanoseconds; not less
      * than max_rate allows (timer) or 1000 (counters), not more than 2^40.
-     * -ERANGE otherwise.
+     * A counter that would interrupt more than max_rate times a second is
+     * throttled: its period is doubled until it does not, and its samples say
+     * for how much they stand (FLAG_PERIOD).
+     * -ERANGE otherwise.  0 in a session with FLAG_COUNT.
      */
     uint64_t rate;
 };
@@ -151,6 +161,17 @@ struct pvperf_event {
  * FLAG_XEN: also hypervisor mode in any other domain or when idle.
  * FLAG_IDLE: also the idle mode.
  *
+ * FLAG_COUNT: count, and take no samples.  Events are of type GENERIC or RAW,
+ * with flags and rate 0; ring_order and max_stack are 0, and there are no
+ * rings; PVPERF_OP_counts_read has the counts of each vCPU.  They are exact for
+ * PV domains: user and kernel mode are told apart, at some cost for each system
+ * call, if an event asks for one of the two without the other; such an event
+ * cannot ask for hypervisor or idle (-EINVAL).  The processor cannot tell an
+ * HVM domain's kernel from Xen: both count as hypervisor mode.
+ *
+ * Events may need more counters than there are: then they take turns on each
+ * CPU, and pvperf_counts says for how long each had one.
+ *
  * Errors: -ENOSPC all sessions are in use, or ring memory is at its limit;
  * -ENODEV the event needs a PMU and there is none; -EBUSY the PMU is held
  * by somebody else (pvperf_query.pmu_owner) or has no counter left;
@@ -160,6 +181,7 @@ struct pvperf_event {
 #define PVPERF_SESSION_FLAG_XEN        2
 #define PVPERF_SESSION_FLAG_IDLE       4
 #define PVPERF_SESSION_FLAG_CALLCHAIN  8
+#define PVPERF_SESSION_FLAG_COUNT     16
 
 struct pvperf_session_create {
     uint16_t abi_major;         /* IN: PVPERF_ABI_MAJOR */
@@ -194,6 +216,11 @@ struct pvperf_session {
  *     overflows = recorded + lost + filtered
  * where filtered are those outside the domains and modes wanted.  The sums
  * are exact when the session is stopped.
+ *
+ * time_enabled is the time that the session ran on each CPU, time_running that
+ * in which the event had its counter there: less if events take turns.  What
+ * was counted, times enabled / running, estimates what there was.  0 for
+ * timers.
  */
 #define PVPERF_SESSION_INFO_BY_SLOT  1
 
@@ -205,6 +232,10 @@ struct pvperf_counts {
     uint64_t recorded;
     uint64_t lost;
     uint64_t filtered;
+    uint64_t throttled;         /* overflows saved by throttling the event */
+    uint64_t time_enabled;      /* ns, all CPUs together */
+    uint64_t time_running;      /* ns */
+    uint64_t reserved;
 };
 
 struct pvperf_session_info {
@@ -261,6 +292,37 @@ struct pvperf_ring_info {
     uint64_t data_frame;        /* OUT: first machine frame of the data */
     uint64_t serial;            /* OUT: differs for every ring ever made */
     uint8_t  handle[16];        /* OUT: the domain's UUID, zero for a CPU */
+};
+
+/*
+ * PVPERF_OP_counts_read: what a session with FLAG_COUNT has counted so far, up
+ * to the instant of a read with index 0; the entries from index on.  There is
+ * one for each vCPU of its domains, and with FLAG_ALL one for each CPU, with
+ * what no other entry has: idle, and domains that were not added.  Entries stay
+ * when their domain dies or is deleted (FLAG_DEAD), until the session ends.
+ * Errors: -ENOENT no such session, or it does not count.
+ */
+#define PVPERF_READ_MAX  8
+
+#define PVPERF_COUNT_FLAG_DEAD  1   /* counts no more */
+
+struct pvperf_vcpu_counts {
+    uint16_t domid;             /* PVPERF_DOMID_IDLE: of a CPU */
+    uint16_t vcpu;              /* vCPU, or the CPU */
+    uint32_t flags;             /* PVPERF_COUNT_FLAG_* */
+    uint8_t  handle[16];        /* the domain's UUID, zero for a CPU */
+    uint64_t time;              /* ns on a CPU while the session ran */
+    uint64_t count[PVPERF_MAX_EVENTS];
+    uint64_t counted[PVPERF_MAX_EVENTS]; /* ns of time in which the event
+                                            had a counter */
+};
+
+struct pvperf_counts_read {
+    uint32_t session;           /* IN */
+    uint32_t index;             /* IN: of the first entry */
+    uint32_t nr;                /* OUT: entries below, 0 to PVPERF_READ_MAX */
+    uint32_t total;             /* OUT: entries there are */
+    struct pvperf_vcpu_counts entry[PVPERF_READ_MAX]; /* OUT */
 };
 
 #define PVPERF_DOMID_IDLE  0x7fff  /* DOMID_IDLE */

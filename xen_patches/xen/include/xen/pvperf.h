@@ -14,6 +14,7 @@
 
 struct cpu_user_regs;
 struct domain;
+struct vcpu;
 
 #ifdef CONFIG_PVPERF
 
@@ -27,7 +28,16 @@ DECLARE_PER_CPU(unsigned long, pvperf_armed);
 extern bool pvperf_pmu_in_use;
 
 void pvperf_timer_irq(struct cpu_user_regs *regs);
+/*
+ * Counters follow vCPUs; and some tell user from kernel mode.  Written under
+ * the lock of pvperf.
+ */
+extern bool pvperf_counting, pvperf_splitting;
+
 bool pvperf_pmu_irq(struct cpu_user_regs *regs);
+bool pvperf_pmu_nmi(const struct cpu_user_regs *regs);
+void pvperf_account_switch(const struct vcpu *prev);
+void pvperf_account_toggle(void);
 void pvperf_domain_kill(struct domain *d);
 void pvperf_domain_free(struct domain *d);
 
@@ -44,6 +54,26 @@ static inline bool pvperf_pmu_interrupt(struct cpu_user_regs *regs)
     return unlikely(pvperf_pmu_in_use) && pvperf_pmu_irq(regs);
 }
 
+/* From the NMI's handler: true if it was ours alone. */
+static inline bool pvperf_nmi(const struct cpu_user_regs *regs)
+{
+    return unlikely(pvperf_pmu_in_use) && pvperf_pmu_nmi(regs);
+}
+
+/* The CPU is about to leave prev: interrupts off, prev is still current. */
+static inline void pvperf_vcpu_switch(const struct vcpu *prev)
+{
+    if ( unlikely(pvperf_counting) )
+        pvperf_account_switch(prev);
+}
+
+/* A 64-bit PV vCPU is about to change between user and kernel mode. */
+static inline void pvperf_toggle_mode(void)
+{
+    if ( unlikely(pvperf_splitting) )
+        pvperf_account_toggle();
+}
+
 #else /* !CONFIG_PVPERF */
 
 static inline void pvperf_timer_interrupt(struct cpu_user_regs *regs) {}
@@ -51,6 +81,12 @@ static inline bool pvperf_pmu_interrupt(struct cpu_user_regs *regs)
 {
     return false;
 }
+static inline bool pvperf_nmi(const struct cpu_user_regs *regs)
+{
+    return false;
+}
+static inline void pvperf_vcpu_switch(const struct vcpu *prev) {}
+static inline void pvperf_toggle_mode(void) {}
 static inline void pvperf_domain_kill(struct domain *d) {}
 static inline void pvperf_domain_free(struct domain *d) {}
 

@@ -111,7 +111,8 @@ static void cf_check amd_resume(uint64_t counters)
     {
         unsigned int i = find_first_set_bit(counters);
 
-        write_select(i, this_cpu(selects)[i]);
+        if ( this_cpu(selects)[i] ) /* else the watchdog's */
+            write_select(i, this_cpu(selects)[i]);
     }
 }
 
@@ -139,19 +140,21 @@ static void cf_check amd_stop(unsigned int counter)
     write_select(counter, 0);
 }
 
-static void cf_check amd_reset(void)
+static void cf_check amd_reset(uint64_t others)
 {
     unsigned int i;
 
     for ( i = 0; i < nr_counters; i++ )
-        amd_stop(i);
+        if ( !(others >> i & 1) )
+            amd_stop(i);
 }
 
 static void cf_check amd_start(unsigned int counter,
-                               const struct pvperf_event *event)
+                               const struct pvperf_event *event,
+                               uint64_t rings)
 {
-    this_cpu(selects)[counter] = select_of(event) | pmu_rings(event->modes) |
-                                 EVTSEL_INT | EVTSEL_EN;
+    this_cpu(selects)[counter] = select_of(event) | rings | EVTSEL_INT |
+                                 EVTSEL_EN;
 }
 
 static void cf_check amd_arm(unsigned int counter, uint64_t events)

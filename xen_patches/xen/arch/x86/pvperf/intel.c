@@ -47,6 +47,7 @@ static uint64_t __read_mostly fixed_mask;   /* bit PMU_FIXED + n: exists */
 static unsigned int __read_mostly counter_msr = MSR_IA32_PERFCTR0;
 static uint64_t __read_mostly write_mask;   /* bits a general counter takes */
 static uint64_t __read_mostly fixed_write_mask; /* and a fixed one */
+static uint64_t __read_mostly boot_ctrl;    /* GLOBAL_CTRL as it was */
 
 static bool is_fixed(unsigned int counter)
 {
@@ -89,9 +90,10 @@ static void cf_check intel_pause(void)
     wrmsrl(MSR_CORE_PERF_GLOBAL_CTRL, 0);
 }
 
+/* With nothing to count the control is left as it was found. */
 static void cf_check intel_resume(uint64_t counters)
 {
-    wrmsrl(MSR_CORE_PERF_GLOBAL_CTRL, counters);
+    wrmsrl(MSR_CORE_PERF_GLOBAL_CTRL, counters ?: boot_ctrl);
 }
 
 static uint64_t cf_check intel_overflows(void)
@@ -106,7 +108,7 @@ static uint64_t cf_check intel_overflows(void)
     return status & ~STATUS_OTHER;
 }
 
-static void cf_check intel_reset(void)
+static void cf_check intel_reset(uint64_t others)
 {
     intel_pause();
     wrmsrl(MSR_CORE_PERF_FIXED_CTR_CTRL, 0);
@@ -124,9 +126,9 @@ static void set_fixed(unsigned int n, uint64_t field)
 }
 
 static void cf_check intel_start(unsigned int counter,
-                                 const struct pvperf_event *event)
+                                 const struct pvperf_event *event,
+                                 uint64_t rings)
 {
-    uint64_t rings = pmu_rings(event->modes);
     uint64_t select;
 
     if ( is_fixed(counter) )
@@ -214,7 +216,6 @@ const struct pmu_ops *__init pvp_intel_probe(void)
 {
     unsigned int eax, ebx, ecx, edx, version, general, fixed, bits;
     unsigned int fixed_bits;
-    uint64_t ctrl;
 
     if ( boot_cpu_data.cpuid_level < 0xa )
         return NULL;
@@ -229,12 +230,13 @@ const struct pmu_ops *__init pvp_intel_probe(void)
         fixed = 0;
 
     if ( version < 2 || !general || bits < 32 || bits > 63 ||
-         rdmsr_safe(MSR_CORE_PERF_GLOBAL_CTRL, ctrl) )
+         rdmsr_safe(MSR_CORE_PERF_GLOBAL_CTRL, boot_ctrl) )
         return NULL;
 
     general_mask = (1ULL << general) - 1;
     fixed_mask = ((1ULL << fixed) - 1) << PMU_FIXED;
     fixed_write_mask = (1ULL << fixed_bits) - 1;
+    intel_ops.fixed_bits = fixed_bits;
     find_width(bits);
     find_generic_events(ebx, eax >> 24);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * pmu.h: between the arbiter (pmu.c) and the back ends (intel.c, amd.c).
+ * pmu.h: between arbiter.c, pmu.c and the back ends (intel.c, amd.c).
  *
  * Counters are numbered: general ones from 0, fixed ones from PMU_FIXED.
  */
@@ -34,6 +34,18 @@ static inline uint64_t pmu_rings(uint8_t modes)
            (modes & ~(1u << PVPERF_MODE_USER) ? EVTSEL_OS : 0);
 }
 
+/*
+ * The same for counting, where a ring-3 kernel and Xen can be told apart only
+ * if nothing is counted that was not asked for.
+ */
+static inline uint64_t pmu_rings_pv(uint8_t modes)
+{
+    return (modes & ((1u << PVPERF_MODE_USER) | (1u << PVPERF_MODE_KERNEL))
+            ? EVTSEL_USR : 0) |
+           (modes & ((1u << PVPERF_MODE_HYPERVISOR) | (1u << PVPERF_MODE_IDLE))
+            ? EVTSEL_OS : 0);
+}
+
 struct pmu_ops {
     /* 0, -EINVAL or -ENOENT */
     int (*check)(const struct pvperf_event *event);
@@ -42,19 +54,31 @@ struct pmu_ops {
 
     /* The rest: on the CPU, interrupts off. */
 
-    /* Stop all counters, forget old overflows. */
-    void (*reset)(void);
-    /* Program a counter; it counts once resume() says so. */
-    void (*start)(unsigned int counter, const struct pvperf_event *event);
+    /* Stop all counters but the others, forget old overflows. */
+    void (*reset)(uint64_t others);
+    /* Program a counter; it counts once resume() says so.  rings: EVTSEL_*. */
+    void (*start)(unsigned int counter, const struct pvperf_event *event,
+                  uint64_t rings);
     void (*stop)(unsigned int counter);
     /* The counter is to overflow after so many events. */
     void (*arm)(unsigned int counter, uint64_t events);
     void (*pause)(void);
-    /* Overflows since the last call, acknowledged. */
+    /*
+     * Counters that have overflowed since the last call, or on AMD since they
+     * were armed.
+     */
     uint64_t (*overflows)(void);
     void (*resume)(uint64_t counters);
     uint64_t max_events;        /* longest distance for arm() */
+    unsigned int fixed_bits;    /* width of a fixed counter */
 };
+
+/* arbiter.c */
+extern const struct pmu_ops *pmu_ops;   /* const after boot */
+extern bool pmu_nmi;            /* pvperf_lock; const while the PMU is in use */
+extern uint64_t pmu_others;     /* the same: counters of the watchdog */
+/* By counter: set under pvperf_lock before it is started, then const. */
+extern struct pvp_session *pmu_holder[PMU_COUNTERS];
 
 /* NULL if this host's PMU is not known to the back end; fill pvp_pmu. */
 const struct pmu_ops *pvp_intel_probe(void);

@@ -128,14 +128,24 @@ static bool halted(const struct cpu_user_regs *regs)
             regs->rip < read_atomic(&idle_end));
 }
 
-void pvp_arch_context(struct pvp_sample *sample, struct cpu_user_regs *regs)
+bool pvp_arch_in_kernel(const struct vcpu *v)
+{
+    return !is_pv_vcpu(v) || is_idle_vcpu(v) || is_pv_32bit_vcpu(v) ||
+           (v->arch.flags & TF_kernel_mode);
+}
+
+void pvp_arch_context(struct pvp_sample *sample,
+                      const struct cpu_user_regs *regs)
 {
     struct vcpu *v = current;
 
     put_context(sample);
     sample->ip = regs->rip;
+    sample->sp = regs->rsp;
+    sample->bp = regs->rbp;
+    sample->in_guest = guest_mode(regs);
 
-    if ( guest_mode(regs) )
+    if ( sample->in_guest )
         sample->mode = guest_mode_of(v, regs);
     else if ( is_idle_vcpu(v) )
         sample->mode = halted(regs) ? PVPERF_MODE_IDLE
@@ -154,6 +164,7 @@ void pvp_arch_context_skid(struct pvp_sample *sample, bool in_xen)
     struct vcpu *v = current;
 
     put_context(sample);
+    sample->in_guest = false;
 
     if ( in_xen || is_idle_vcpu(v) )
     {
@@ -258,7 +269,7 @@ static bool add_guest_frame(struct pvp_sample *sample, unsigned int max,
  */
 static void walk_guest(struct pvp_sample *sample, unsigned int max)
 {
-    uint64_t low = sample->regs->rsp, next = sample->regs->rbp;
+    uint64_t low = sample->sp, next = sample->bp;
     uint64_t frame[2];
 
     while ( next >= low && !(next & 7) )
@@ -285,14 +296,14 @@ void pvp_arch_chain(struct pvp_sample *sample, unsigned int max)
     if ( !sample->regs )
         return;
 
-    if ( !guest_mode(sample->regs) && !walk_xen(sample, max) )
+    if ( !sample->in_guest && !walk_xen(sample, max) )
         return;
 
     if ( is_idle_vcpu(v) || !is_pv_vcpu(v) || is_pv_32bit_vcpu(v) )
         return;
 
 #ifdef CONFIG_PV
-    if ( guest_mode(sample->regs) )
+    if ( sample->in_guest )
         walk_guest(sample, max);
     else
         add_guest_frame(sample, max, guest_cpu_user_regs()->rip);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "record.h"
+#include "child.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -53,7 +53,7 @@ static void child_main(int go, int failed, char **command)
     _exit(127);
 }
 
-int record_child_start(struct record_child *c, char **command)
+int child_start(struct child *c, char **command)
 {
     int go[2], failed[2];
 
@@ -85,7 +85,7 @@ int record_child_start(struct record_child *c, char **command)
     return 0;
 }
 
-int record_child_go(struct record_child *c, char **command)
+int child_go(struct child *c, char **command)
 {
     int error = 0;
     ssize_t got;
@@ -100,7 +100,7 @@ int record_child_go(struct record_child *c, char **command)
     return 0;
 }
 
-bool record_child_ended(struct record_child *c)
+bool child_ended(struct child *c)
 {
     if (!c->pid || waitpid(c->pid, NULL, WNOHANG) != c->pid)
         return false;
@@ -110,7 +110,7 @@ bool record_child_ended(struct record_child *c)
     return true;
 }
 
-void record_child_end(struct record_child *c)
+void child_end(struct child *c)
 {
     int tries;
 
