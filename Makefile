@@ -140,6 +140,7 @@ include tests/unit/Makefile.inc
 -include tests/fuzz/Makefile.inc
 -include tests/workloads/Makefile.inc
 -include tests/system/Makefile.inc
+-include tests/bench/Makefile.inc
 
 ## demo: boot the real Xen, profile a domU from dom0, print the report
 .PHONY: demo
@@ -157,6 +158,7 @@ RUN_ALL := MAKE='$(MAKE)' BUILD='$(B)' FUZZ_SECONDS='$(FUZZ_SECONDS)' tests/run-
 ## check-san: unit tests under ASan and UBSan, and under valgrind
 ## check-rig: system tests on the real Xen under QEMU
 ## fuzz: fuzzers, FUZZ_SECONDS each
+## bench: what profiling costs in instructions, beside xenoprof and vPMU; docs/bench.md
 ## lint: formatting, headers alone as C and C++, ABI layout, scripts, man pages
 .PHONY: check check-unit check-san check-rig fuzz lint
 check:

@@ -145,6 +145,7 @@ class Machine:
         self.payload = os.path.join(work, "payload.img")
         self.output = os.path.join(work, "output.img")
         self.truth = None   # file for where the counted instructions were
+        self.marks = None   # file for totals that dom0 asks for
         self.process = None
         self.qmp = None
         self.channels = {}
@@ -163,6 +164,7 @@ class Machine:
         # clock=vm: the machine's time of day stands still while it is saved.
         # Not in the saved machine's key: it changes nothing that the guest sees.
         cpu = o.cpu + (",pmu-truth=" + self.truth if self.truth else "")
+        cpu += ",pmu-marks=" + self.marks if self.marks else ""
         args = [o.qemu, *accel, "-cpu", cpu, "-smp", str(o.smp),
                 "-m", "%dM" % o.mem, "-machine", "pc,memory-backend=ram",
                 "-object", "memory-backend-file,id=ram,size=%dM,mem-path=%s,share=%s"

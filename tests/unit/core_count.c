@@ -267,11 +267,12 @@ static unsigned int run_throttled(struct pvp_counter *c, const struct pvperf_eve
 START_TEST(throttle)
 {
     const struct pvperf_event event = {.type = PVPERF_EVENT_RAW, .rate = 1000};
-    struct pvp_counter c = {.period = 1000, .window = 1000000000ull};
+    struct pvp_counter c;
     uint64_t events = 0;
     unsigned int rate;
 
     up("on,max-rate=1000");
+    pvp_throttle_init(&c, &event, 1000000000ull);
     /* 3 million a second are asked for, 1000 allowed */
     rate = run_throttled(&c, &event, 3000000000ull, 5, &events);
     ck_assert_msg(rate <= 1100 && rate >= 250, "%u samples a second", rate);
@@ -291,10 +292,11 @@ END_TEST
 START_TEST(no_throttle)
 {
     const struct pvperf_event event = {.type = PVPERF_EVENT_RAW, .rate = 100000};
-    struct pvp_counter c = {.period = 100000, .window = 1000000000ull};
+    struct pvp_counter c;
     uint64_t events = 0;
 
     up("on,max-rate=1000");
+    pvp_throttle_init(&c, &event, 1000000000ull);
     run_throttled(&c, &event, 90000000, 10, &events);
     ck_assert_uint_eq(c.shift, 0);
     ck_assert_uint_eq(c.period, 100000);

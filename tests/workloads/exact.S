@@ -5,8 +5,8 @@
  * at the end words on the console. The file's symbol exact_instructions has
  * the number.
  */
-#define LOOPS 60000000
-#define CALLS 20000
+#define LOOPS 40000000
+#define CALLS 10000
 #define INNER 1000
 
 #define NR_write   1

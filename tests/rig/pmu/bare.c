@@ -187,6 +187,7 @@ void main(void)
         check_counts();
         check_interrupts();
         check_snapshot();
+        make_marks();
     }
     end();
 }

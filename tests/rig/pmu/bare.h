@@ -105,5 +105,6 @@ void check_registers(void);
 void check_counts(void);
 void check_interrupts(void);
 void check_snapshot(void);
+void make_marks(void);
 
 #endif

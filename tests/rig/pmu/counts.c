@@ -232,3 +232,25 @@ void check_counts(void)
         check_host_guest();
     }
 }
+
+/*
+ * Two pairs of marks for pmu-marks=FILE, no counter running: nothing between
+ * the first two, 4001 instructions between the others, one of them RDMSR.
+ */
+void make_marks(void)
+{
+    uint32_t count = 1999;
+
+    pmu_off();
+    __asm__ volatile ("outb %%al, %%dx\n\toutb %%al, %%dx"
+                      : : "a" (1), "d" (0x5c0));
+    __asm__ volatile ("mov $0x5c0, %%edx\n\t"
+                      "outb %%al, %%dx\n\t"
+                      "1: decl %%ecx\n\t"             /* 2 * 1999 */
+                      "jnz 1b\n\t"
+                      "mov $0x10, %%ecx\n\t"          /* 3 */
+                      "rdmsr\n\t"
+                      "mov $0x5c0, %%edx\n\t"
+                      "outb %%al, %%dx"
+                      : "+c" (count) : "a" (2) : "edx");
+}

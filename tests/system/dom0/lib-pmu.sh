@@ -43,6 +43,13 @@ ratio_is() {
         END { r = n[1] / n[2]; print r; exit !(n[2] > 100 && r >= low && r <= high) }'
 }
 
+# in_function FILE FUNCTION TEST NUMBER: samples in it
+in_function() {
+    if_count=$(samples "$1" | awk -v f="$2" '$8 == f { n++ } END { print n + 0 }')
+    echo "$if_count samples in $2"
+    [ "$if_count" "$3" "$4" ]
+}
+
 # turns EVENT...: more events than counters. The raw event counts instructions,
 # too, so that the estimates of the first two must agree.
 turns() {
@@ -91,7 +98,30 @@ chains() {
     need "record call chains" record $OUT/chains.data -g -e instructions -c 200003
     check "every overflow with a chain is there" counts_add_up $OUT/chains.data
     pvperf flamegraph -o - -i $OUT/chains.data >$OUT/folded.txt
-    check "functions have their callers" grep -q 'main;turn;seventy' $OUT/folded.txt
+    check "functions have their callers" grep -q 'main;.*seventy' $OUT/folded.txt
+}
+
+# Who has the counters keeps them, and the other is told.
+held_by_xenoprof() {
+    xenoprof "$(domu_id shares)" c0 1000003 >$OUT/xenoprof.txt 2>&1 &
+    holder=$!
+    tries=100
+    until grep -q running $OUT/xenoprof.txt || [ $tries -eq 0 ]; do
+        tries=$((tries - 1))
+        usleep 100000
+    done
+    check "xenoprof has the counters" grep -q running $OUT/xenoprof.txt
+    refuse "pvperf is refused meanwhile" 1 "xenoprof" record $OUT/x.data -e instructions
+    pvperf doctor >$OUT/doctor-held.txt
+    check "doctor says who holds the PMU" grep -q "xenoprof" $OUT/doctor-held.txt
+    kill $holder
+    wait $holder
+    record $OUT/held.data -e instructions -c 1000003 --duration 4 &
+    holder=$!
+    need "pvperf has the counters" recording $OUT/held.data
+    refuse "xenoprof is refused meanwhile" 1 "busy" \
+        xenoprof "$(domu_id shares)" c0 1000003
+    wait $holder
 }
 
 # pmu_tests NAME EVENT...: the events are those that the PMU has beside
@@ -114,6 +144,12 @@ pmu_tests() {
     need "record Xen's part" record $OUT/xen.data -e instructions:h -c 20011
     check "only hypervisor mode was asked for" modes_are $OUT/xen.data hypervisor
     check "every overflow is in the file or filtered" counts_add_up $OUT/xen.data
+    # The way back to a guest, with interrupts off: restore_all_guest().
+    if grep -q "interrupts: NMI" $OUT/doctor.txt; then
+        check "code with interrupts off is seen" in_function $OUT/xen.data _stextentry -gt 0
+    else
+        check "code with interrupts off is not seen" in_function $OUT/xen.data _stextentry -eq 0
+    fi
 
     # The same events, one counted with half the other's period.
     need "record two counters" record $OUT/two.data \
@@ -125,6 +161,7 @@ pmu_tests() {
     check "about a thousand samples a second" count_is $OUT/freq.data recorded -gt 1600
     check "and not more" count_is $OUT/freq.data recorded -lt 2600
 
+    held_by_xenoprof
     record $OUT/held.data -e instructions -c 100003 --duration 6 &
     holder=$!
     need "a session holds a counter" recording $OUT/held.data

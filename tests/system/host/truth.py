@@ -30,7 +30,7 @@ import sys
 ALPHA = 1e-6
 KERNEL = 1 << 63
 # The way to and from the handler.
-BLIND = ("handle_ist_exception", "do_nmi", "nmi", "restore_all_xen", "restore_all_guest_nmi",
+BLIND = ("handle_ist_exception", "clear_bhb_loops", "do_nmi", "nmi", "restore_all_xen",
          "apic_wait_icr_idle", "send_IPI_self", "send_IPI_self_legacy")
 BLIND_PREFIX = ("pvp_", "pvperf_", "intel_", "amd_", "nmi_")
 FAILED = []
@@ -74,7 +74,7 @@ class Bins:
         symfs = os.path.join(out, "symfs")
         self.xen = Symbols(find_file(symfs, "xen-syms"))
         self.kernel = Symbols(find_file(symfs, "vmlinux"))
-        self.program = Symbols(os.path.join(out, "mixed"))
+        self.program = Symbols(os.path.join(out, "truthmix"))
 
     def of(self, in_xen, address):
         if in_xen:

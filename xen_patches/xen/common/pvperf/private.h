@@ -61,6 +61,8 @@
 #define PVP_MAX_PERIOD    (1ULL << 40)
 /* Xen repeats the context of a ring after so many bytes. */
 #define PVP_CONTEXT_BYTES 4096
+/* Throttling looks at the samples of so long a time. */
+#define PVP_WINDOW_NS     100000000
 /* A ring wakes its consumer when 1/2^n of it is full. */
 #define PVP_WATERMARK     2
 
@@ -145,6 +147,7 @@ struct pvp_counter {
     uint64_t running;           /* ns with a counter, until then */
     uint64_t window;            /* throttling: when the window began */
     unsigned int in_window;     /* throttling: samples in it */
+    unsigned int window_max;    /* throttling: how many it may have */
     unsigned int shift;         /* throttling: period is that of the event
                                    times 2^shift */
 };
@@ -244,11 +247,19 @@ void pvp_record(struct pvp_session *s, struct pvp_cpu *pc, unsigned int event,
 uint64_t pvp_adapt_period(struct pvp_counter *c, uint64_t rate, uint64_t now);
 
 /*
- * Throttling: after a sample, the number of them in this window of time; the
- * period of what comes next may change.
+ * Throttling: an event with a fixed period that makes more than max_rate samples
+ * a second gets a longer one.  After a sample; c->period is that of the next.
  */
-void pvp_throttle(struct pvp_counter *c, const struct pvperf_event *event,
-                  uint64_t now);
+void pvp_throttle_init(struct pvp_counter *c, const struct pvperf_event *event,
+                       uint64_t now);
+void pvp_throttle_turn(struct pvp_counter *c, const struct pvperf_event *event,
+                       uint64_t now);
+static inline void pvp_throttle(struct pvp_counter *c,
+                                const struct pvperf_event *event, uint64_t now)
+{
+    if ( ++c->in_window > c->window_max || now - c->window >= PVP_WINDOW_NS )
+        pvp_throttle_turn(c, event, now);
+}
 
 /* count.c.  The first three: pvperf_lock. */
 struct pvp_count *pvp_count_create(struct pvp_session *s, uint16_t domid,

@@ -12,9 +12,6 @@
 
 #include "private.h"
 
-/* Throttling looks at the samples of so long a time. */
-#define WINDOW_NS 100000000
-
 static struct pvp_domain *domain_of(const struct pvp_sample *sample)
 {
     return is_idle_vcpu(sample->v) ? NULL
@@ -138,7 +135,7 @@ static bool write_sample(struct pvp_session *s, struct pvp_ring *r,
 {
     bool chain = s->flags & PVPERF_SESSION_FLAG_CALLCHAIN;
     unsigned int bytes = sizeof(struct pvperf_rec_sample) + (period ? 8 : 0);
-    unsigned int before = pvp_ring_gap_bytes(r);
+    unsigned int before = r->pending ? pvp_ring_gap_bytes(r) : 0;
     bool context;
     void *p;
 
@@ -162,7 +159,8 @@ static bool write_sample(struct pvp_session *s, struct pvp_ring *r,
     if ( !p )
         return false;
 
-    p = pvp_ring_put_gaps(r, p, cpu);
+    if ( r->pending )
+        p = pvp_ring_put_gaps(r, p, cpu);
     if ( context )
         p = put_context(r, p, cpu, &sample->context);
     put_sample(p, bytes, event, cpu, period, chain, sample);
@@ -219,36 +217,39 @@ void pvp_record(struct pvp_session *s, struct pvp_cpu *pc, unsigned int event,
     pc->busy = false;
 }
 
-/*
- * An event with a fixed period that makes too many samples gets a longer one,
- * twice as long each time, or eight times if it is far off; and the former back
- * when there is room for it.  Each sample says for how much it stands.
- */
-void pvp_throttle(struct pvp_counter *c, const struct pvperf_event *event,
-                  uint64_t now)
+void pvp_throttle_init(struct pvp_counter *c, const struct pvperf_event *event,
+                       uint64_t now)
 {
-    unsigned int most = max(opt_pvperf_max_rate / (1000000000 / WINDOW_NS),
-                            4u);
+    c->period = event->rate;
+    c->shift = 0;
+    c->window = now;
+    c->in_window = 0;
+    c->window_max = max(opt_pvperf_max_rate / (1000000000 / PVP_WINDOW_NS),
+                        4u);
+}
+
+/*
+ * A window is over, or it has more samples than it may: the period becomes twice
+ * as long, or eight times if it is far off; or shorter again if there is room.
+ */
+void pvp_throttle_turn(struct pvp_counter *c, const struct pvperf_event *event,
+                       uint64_t now)
+{
     uint64_t in = now - c->window;
 
-    c->in_window++;
-    if ( in >= WINDOW_NS )
+    if ( in >= PVP_WINDOW_NS )
     {
         /* In 1024 windows.  Each step back makes twice as many. */
-        uint64_t samples = (uint64_t)c->in_window * WINDOW_NS * 1024 / in;
+        uint64_t samples = (uint64_t)c->in_window * PVP_WINDOW_NS * 1024 / in;
 
-        for ( ; c->shift && samples <= most / 4 * 1024; c->shift-- )
+        for ( ; c->shift && samples <= c->window_max / 4 * 1024ULL; c->shift-- )
             samples *= 2;
-        c->window = now;
-        c->in_window = 0;
     }
-    else if ( c->in_window > most )
-    {
-        c->shift += in < WINDOW_NS / 8 ? 3 : 1;
-        c->window = now;
-        c->in_window = 0;
-    }
+    else
+        c->shift += in < PVP_WINDOW_NS / 8 ? 3 : 1;
 
+    c->window = now;
+    c->in_window = 0;
     c->period = min(event->rate << c->shift, (uint64_t)PVP_MAX_PERIOD);
 }
 

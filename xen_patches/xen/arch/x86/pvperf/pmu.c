@@ -31,17 +31,20 @@
 bool __read_mostly pvperf_counting;
 bool __read_mostly pvperf_splitting;
 
-/* This CPU's, interrupts off. */
-static DEFINE_PER_CPU(uint8_t[PMU_COUNTERS], event_on); /* of the owner's */
-static DEFINE_PER_CPU(uint64_t, active);   /* counters that count */
-static DEFINE_PER_CPU(uint64_t, counting); /* of them, those of FLAG_COUNT */
-static DEFINE_PER_CPU(uint64_t, deferred); /* overflows left to the vector */
-static DEFINE_PER_CPU(bool, deferred_kernel); /* the guest's mode then */
-static DEFINE_PER_CPU(bool, quiet);        /* counters stopped for a change */
-static DEFINE_PER_CPU(bool, accounting);   /* a later read will do, NMI */
-static DEFINE_PER_CPU(s_time_t, last_time); /* of an interrupt or change */
-static DEFINE_PER_CPU(unsigned long, spurious);
-static DEFINE_PER_CPU(struct pvp_sample, pmu_sample); /* producer */
+/* A CPU; its own, interrupts off. */
+struct pmu_cpu {
+    uint64_t active;            /* counters that count */
+    uint64_t counting;          /* of them, those of FLAG_COUNT */
+    uint64_t deferred;          /* overflows left to the vector */
+    bool deferred_kernel;       /* the guest's mode then */
+    bool quiet;                 /* counters stopped for a change */
+    bool accounting;            /* a later read will do, NMI */
+    s_time_t last_time;         /* of an interrupt or change */
+    unsigned long spurious;
+    uint8_t event_on[PMU_COUNTERS]; /* which of the holder's */
+    struct pvp_sample sample;   /* producer */
+};
+static DEFINE_PER_CPU(struct pmu_cpu, pmu_cpu);
 
 /* Counts up to zero: negative until it overflows. */
 static int64_t read_counter(unsigned int counter)
@@ -78,24 +81,24 @@ static bool freq_mode(const struct pvperf_event *event)
  * What the counters have counted since they were last read belongs to v and
  * the mode that it is in.
  */
-static void account(const struct vcpu *v, uint64_t now)
+static void account(struct pmu_cpu *p, const struct vcpu *v, uint64_t now)
 {
     uint64_t mask = ~0ULL >> (64 - pvp_pmu.counter_bits);
     unsigned int cpu = smp_processor_id();
-    uint64_t counters = this_cpu(counting);
+    uint64_t counters = p->counting;
     struct pvp_session *s = NULL;
     struct pvp_count *to = NULL;
     struct pvp_cpu *pc = NULL;
 
-    if ( this_cpu(accounting) )
+    if ( p->accounting )
         return;
-    this_cpu(accounting) = true;
+    p->accounting = true;
     barrier();
 
     for ( ; counters; counters &= counters - 1 )
     {
         unsigned int counter = find_first_set_bit(counters);
-        unsigned int e = this_cpu(event_on)[counter];
+        unsigned int e = p->event_on[counter];
         struct pvp_counter *c;
         uint64_t value;
 
@@ -124,24 +127,28 @@ static void account(const struct vcpu *v, uint64_t now)
     }
 
     barrier();
-    this_cpu(accounting) = false;
+    p->accounting = false;
 }
 
 static void account_current(void)
 {
+    struct pmu_cpu *p;
     unsigned long flags;
 
     local_irq_save(flags);
-    if ( this_cpu(counting) )
-        account(current, NOW());
+    p = &this_cpu(pmu_cpu);
+    if ( p->counting )
+        account(p, current, NOW());
     local_irq_restore(flags);
 }
 
 /* Called as the CPU is about to leave prev, interrupts off. */
 void pvperf_account_switch(const struct vcpu *prev)
 {
-    if ( this_cpu(counting) )
-        account(prev, NOW());
+    struct pmu_cpu *p = &this_cpu(pmu_cpu);
+
+    if ( p->counting )
+        account(p, prev, NOW());
 }
 
 /* The vCPU is about to go from user to kernel mode, or back. */
@@ -160,11 +167,11 @@ void pvp_pmu_sync(void)
     on_selected_cpus(&pvp_cpus, sync_counts, NULL, 1);
 }
 
-static void counter_overflow(unsigned int counter, uint64_t now,
-                             struct pvp_sample *sample)
+static void counter_overflow(const struct pmu_cpu *p, unsigned int counter,
+                             uint64_t now, struct pvp_sample *sample)
 {
     struct pvp_session *s = pmu_holder[counter];
-    unsigned int e = this_cpu(event_on)[counter];
+    unsigned int e = p->event_on[counter];
     const struct pvperf_event *event = &s->events[e];
     struct pvp_cpu *pc = s->cpu[smp_processor_id()];
     struct pvp_counter *c = &pc->counter[e];
@@ -202,21 +209,22 @@ static void counter_overflow(unsigned int counter, uint64_t now,
 }
 
 /* Counters have overflowed; the sample is filled.  They are stopped. */
-static void take_overflows(uint64_t counters, uint64_t now,
+static void take_overflows(struct pmu_cpu *p, uint64_t counters, uint64_t now,
                            struct pvp_sample *sample)
 {
-    if ( counters & this_cpu(counting) )
-        account(sample->v, now);
-    counters &= ~this_cpu(counting);
+    if ( counters & p->counting )
+        account(p, sample->v, now);
+    counters &= ~p->counting;
 
     for ( ; counters; counters &= counters - 1 )
-        counter_overflow(find_first_set_bit(counters), now, sample);
+        counter_overflow(p, find_first_set_bit(counters), now, sample);
 }
 
-static struct pvp_sample *new_sample(const struct cpu_user_regs *regs,
+static struct pvp_sample *new_sample(struct pmu_cpu *p,
+                                     const struct cpu_user_regs *regs,
                                      uint64_t now)
 {
-    struct pvp_sample *sample = &this_cpu(pmu_sample);
+    struct pvp_sample *sample = &p->sample;
 
     sample->v = current;
     sample->regs = regs;
@@ -227,54 +235,66 @@ static struct pvp_sample *new_sample(const struct cpu_user_regs *regs,
         pvp_arch_context(sample, regs);
     else
         pvp_arch_context_skid(sample, true);
-    this_cpu(last_time) = now;
+    p->last_time = now;
 
     return sample;
 }
 
 /*
- * Stop the counters for a change.  An overflow that comes at this moment gets
- * its sample here: its interrupt will find nothing.
+ * Stop the counters for a change.  An overflow that comes at this moment, or
+ * that still waits for the vector, gets its sample here, without a call chain:
+ * its interrupt will find nothing.
  */
-static void quiesce(void)
+static void quiesce(struct pmu_cpu *p)
 {
     uint64_t counters, now = NOW();
 
-    this_cpu(quiet) = true;
+    p->quiet = true;
     barrier();
 
-    if ( !this_cpu(active) )
+    if ( !p->active )
     {
         pmu_ops->reset(pmu_others);
         return;
     }
 
     pmu_ops->pause();
-    counters = pmu_ops->overflows() & this_cpu(active);
+    counters = p->deferred;
     if ( counters )
-        take_overflows(counters, now, new_sample(NULL, now));
+    {
+        struct pvp_sample *sample = &p->sample;
+
+        sample->regs = NULL;
+        take_overflows(p, counters, sample->time, sample);
+        p->deferred = 0;
+    }
+
+    counters = pmu_ops->overflows() & p->active;
+    if ( counters )
+        take_overflows(p, counters, now, new_sample(p, NULL, now));
 }
 
-static void resume(void)
+static void resume(const struct pmu_cpu *p)
 {
-    if ( this_cpu(active) )
+    if ( p->active )
         apic_write(APIC_LVTPC, pmu_nmi ? APIC_DM_NMI : PMU_APIC_VECTOR);
     else
         apic_write(APIC_LVTPC, pmu_others ? APIC_DM_NMI
                                       : PMU_APIC_VECTOR | APIC_LVT_MASKED);
-    pmu_ops->resume(this_cpu(active) | pmu_others);
+    pmu_ops->resume(p->active | pmu_others);
 }
 
-static void end_change(void)
+static void end_change(struct pmu_cpu *p)
 {
-    this_cpu(last_time) = NOW();
-    this_cpu(quiet) = false;
+    p->last_time = NOW();
+    p->quiet = false;
     barrier(); /* the first overflow after resume() finds it so */
-    resume();
+    resume(p);
 }
 
 /* Give the events of this round their counters. */
-static void put_on(struct pvp_session *s, struct pvp_cpu *pc)
+static void put_on(struct pmu_cpu *p, struct pvp_session *s,
+                   struct pvp_cpu *pc)
 {
     bool counts = s->flags & PVPERF_SESSION_FLAG_COUNT;
     uint64_t now = NOW();
@@ -292,37 +312,38 @@ static void put_on(struct pvp_session *s, struct pvp_cpu *pc)
         /* Frequency mode knows nothing of the time without a counter. */
         c->last += now - c->since;
         c->since = now;
-        this_cpu(event_on)[counter] = e;
+        p->event_on[counter] = e;
         pmu_ops->start(counter, event, counts ? pmu_rings_pv(event->modes)
                                           : pmu_rings(event->modes));
         if ( counts )
         {
             pmu_ops->arm(counter, 0);
             c->value = 0;
-            this_cpu(counting) |= 1ULL << counter;
+            p->counting |= 1ULL << counter;
         }
         else
             arm(counter, c);
-        this_cpu(active) |= 1ULL << counter;
+        p->active |= 1ULL << counter;
     }
 }
 
 /* Take them away; how far a sample was off is kept. */
-static void take_off(struct pvp_session *s, struct pvp_cpu *pc)
+static void take_off(struct pmu_cpu *p, struct pvp_session *s,
+                     struct pvp_cpu *pc)
 {
     bool counts = s->flags & PVPERF_SESSION_FLAG_COUNT;
     uint64_t now = NOW();
     unsigned int e;
 
     if ( counts )
-        account(current, now);
+        account(p, current, now);
 
     for ( e = 0; e < s->nr_events; e++ )
     {
         struct pvp_counter *c = &pc->counter[e];
         int counter = s->counter[pc->round][e];
 
-        if ( counter < 0 || !(this_cpu(active) >> counter & 1) )
+        if ( counter < 0 || !(p->active >> counter & 1) )
             continue;
 
         if ( !counts )
@@ -332,8 +353,8 @@ static void take_off(struct pvp_session *s, struct pvp_cpu *pc)
             c->since = now;
         }
         pmu_ops->stop(counter);
-        this_cpu(active) &= ~(1ULL << counter);
-        this_cpu(counting) &= ~(1ULL << counter);
+        p->active &= ~(1ULL << counter);
+        p->counting &= ~(1ULL << counter);
     }
 }
 
@@ -341,6 +362,7 @@ static void cf_check start_counters(void *data)
 {
     struct pvp_session *s = data;
     struct pvp_cpu *pc = s->cpu[smp_processor_id()];
+    struct pmu_cpu *p = &this_cpu(pmu_cpu);
     unsigned long flags;
     unsigned int e;
 
@@ -352,19 +374,19 @@ static void cf_check start_counters(void *data)
         const struct pvperf_event *event = &s->events[e];
         struct pvp_counter *c = &pc->counter[e];
 
-        c->period = freq_mode(event) ? FIRST_PERIOD : event->rate;
+        pvp_throttle_init(c, event, NOW());
+        if ( freq_mode(event) )
+            c->period = FIRST_PERIOD;
         c->left = c->period;
-        c->shift = 0;
-        c->in_window = 0;
-        c->window = c->last = c->since = NOW();
+        c->last = c->since = c->window;
     }
 
     local_irq_save(flags);
-    quiesce();
+    quiesce(p);
     pc->round = 0;
-    put_on(s, pc);
+    put_on(p, s, pc);
     pc->since = NOW();
-    end_change();
+    end_change(p);
     local_irq_restore(flags);
 }
 
@@ -372,17 +394,18 @@ static void cf_check stop_counters(void *data)
 {
     struct pvp_session *s = data;
     struct pvp_cpu *pc = s->cpu[smp_processor_id()];
+    struct pmu_cpu *p = &this_cpu(pmu_cpu);
     unsigned long flags;
 
-    if ( !pc || !(this_cpu(active) & s->pool) )
+    if ( !pc || !(p->active & s->pool) )
         return;
 
     local_irq_save(flags);
-    quiesce();
-    take_off(s, pc);
+    quiesce(p);
+    take_off(p, s, pc);
     if ( !(s->flags & PVPERF_SESSION_FLAG_COUNT) )
         pc->enabled += NOW() - pc->since;
-    end_change();
+    end_change(p);
     local_irq_restore(flags);
 }
 
@@ -390,14 +413,15 @@ static void cf_check stop_counters(void *data)
 static void cf_check rotate(void *data)
 {
     struct pvp_cpu *pc = data;
+    struct pmu_cpu *p = &this_cpu(pmu_cpu);
     unsigned long flags;
 
     local_irq_save(flags);
-    quiesce();
-    take_off(pc->session, pc);
+    quiesce(p);
+    take_off(p, pc->session, pc);
     pc->round = (pc->round + 1) % pc->session->nr_rounds;
-    put_on(pc->session, pc);
-    end_change();
+    put_on(p, pc->session, pc);
+    end_change(p);
     local_irq_restore(flags);
 
     set_timer(&pc->rotate, NOW() + ROTATE_NS);
@@ -459,36 +483,37 @@ void pvp_pmu_stop(struct pvp_session *s, const cpumask_t *cpus)
 /* While pvperf has the PMU its interrupts are all pvperf's. */
 bool pvperf_pmu_irq(struct cpu_user_regs *regs)
 {
-    struct pvp_sample *sample = &this_cpu(pmu_sample);
+    struct pmu_cpu *p = &this_cpu(pmu_cpu);
+    struct pvp_sample *sample = &p->sample;
     uint64_t counters, now = NOW();
 
     if ( pmu_nmi )
     {
         /* The counters are stopped; the sample lacks its call chain. */
-        counters = this_cpu(deferred);
+        counters = p->deferred;
         if ( sample->v != current ||
-             pvp_arch_in_kernel(current) != this_cpu(deferred_kernel) )
+             pvp_arch_in_kernel(current) != p->deferred_kernel )
             sample->regs = NULL;
         now = sample->time;
     }
-    else if ( this_cpu(active) )
+    else if ( p->active )
     {
         pmu_ops->pause();
-        counters = pmu_ops->overflows() & this_cpu(active);
-        sample = new_sample(regs, now);
+        counters = pmu_ops->overflows() & p->active;
+        new_sample(p, regs, now);
     }
     else
         counters = 0;
 
     if ( !counters )
-        this_cpu(spurious)++;
+        p->spurious++;
     else
-        take_overflows(counters, now, sample);
+        take_overflows(p, counters, now, sample);
 
-    this_cpu(deferred) = 0;
+    p->deferred = 0;
     barrier(); /* the first overflow after resume() finds it so */
-    if ( pmu_nmi ? counters : this_cpu(active) )
-        resume();
+    if ( pmu_nmi ? counters : p->active )
+        resume(p);
 
     return true;
 }
@@ -504,25 +529,25 @@ static bool wants_guest_chain(uint64_t counters)
 }
 
 /* Nothing here but what is safe anywhere: see the top. */
-static void nmi_overflows(const struct cpu_user_regs *regs,
+static void nmi_overflows(struct pmu_cpu *p, const struct cpu_user_regs *regs,
                           uint64_t counters, uint64_t now)
 {
-    struct pvp_sample *sample = new_sample(regs, now);
+    struct pvp_sample *sample = new_sample(p, regs, now);
     bool chain = guest_mode(regs) && is_pv_vcpu(current) &&
                  wants_guest_chain(counters);
 
     if ( !chain )
     {
-        take_overflows(counters, now, sample);
-        resume();
+        take_overflows(p, counters, now, sample);
+        resume(p);
         /* An idle CPU may be past the place where it looks for softirqs. */
         if ( !is_idle_vcpu(current) || !softirq_pending(smp_processor_id()) )
             return;
     }
     else
     {
-        this_cpu(deferred_kernel) = pvp_arch_in_kernel(current);
-        this_cpu(deferred) = counters;
+        p->deferred_kernel = pvp_arch_in_kernel(current);
+        p->deferred = counters;
     }
 
     /* The NMI may have come in the middle of the sending of another one. */
@@ -534,30 +559,31 @@ static void nmi_overflows(const struct cpu_user_regs *regs,
 /* False: somebody else should look at this NMI, too. */
 bool pvperf_pmu_nmi(const struct cpu_user_regs *regs)
 {
+    struct pmu_cpu *p = &this_cpu(pmu_cpu);
     uint64_t counters, now;
 
     if ( !pmu_nmi )
         return false;
-    if ( this_cpu(quiet) || this_cpu(deferred) )
+    if ( p->quiet || p->deferred )
         return !nmi_watchdog_due();
 
     /* NOW() is not to be had while it is set right. */
-    now = this_cpu(cpu_time_changing) ? this_cpu(last_time) : NOW();
+    now = this_cpu(cpu_time_changing) ? p->last_time : NOW();
     counters = 0;
-    if ( this_cpu(active) )
+    if ( p->active )
     {
         pmu_ops->pause();
-        counters = pmu_ops->overflows() & this_cpu(active);
+        counters = pmu_ops->overflows() & p->active;
     }
     if ( counters )
-        nmi_overflows(regs, counters, now);
+        nmi_overflows(p, regs, counters, now);
     else
     {
-        if ( this_cpu(active) )
-            resume();
-        if ( now - this_cpu(last_time) > LATE_NMI_NS )
+        if ( p->active )
+            resume(p);
+        if ( now - p->last_time > LATE_NMI_NS )
             return false;
-        this_cpu(spurious)++;
+        p->spurious++;
     }
 
     return !nmi_watchdog_due();
