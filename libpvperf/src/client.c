@@ -210,49 +210,58 @@ int pvperf_client_status(struct pvperf_client *c, struct pvperf_status *out,
     return 0;
 }
 
-struct domain_list {
-    struct pvperf_domain *list;
+/* Answers of one kind, each with a name in it. */
+struct answer_list {
+    unsigned int type;
+    size_t size;    /* of one */
+    size_t name_at; /* PVPERF_NAME_LEN bytes */
+    char *items;
     size_t nr, room;
 };
 
-struct count_list {
-    struct pvperf_client_count *list;
-    size_t nr, room;
-};
-
-static int take_domain(struct pvperf_client *c, unsigned int type, const void *body,
-                       size_t len)
+static int take_item(struct pvperf_client *c, unsigned int type, const void *body,
+                     size_t len)
 {
-    struct domain_list *out = c->call->out;
-    struct pvperf_domain *d, *more;
+    struct answer_list *out = c->call->out;
+    char *more;
 
-    if (type != PVPERF_MSG_DOMAIN || len < sizeof(*d) || out->nr >= DOMAINS_MAX)
+    if (type != out->type || len < out->size || out->nr >= ANSWERS_MAX)
         return -EPROTO;
     if (out->nr == out->room) {
         out->room = out->room ? out->room * 2 : 16;
-        more = reallocarray(out->list, out->room, sizeof(*more));
+        more = reallocarray(out->items, out->room, out->size);
         if (!more)
             return -ENOMEM;
-        out->list = more;
+        out->items = more;
     }
-    d = &out->list[out->nr++];
-    memcpy(d, body, sizeof(*d));
-    pvp_clean_text(d->name, sizeof(d->name));
+    more = out->items + out->nr++ * out->size;
+    memcpy(more, body, out->size);
+    pvp_clean_text(more + out->name_at, PVPERF_NAME_LEN);
     return 0;
+}
+
+static int call_for_list(struct pvperf_client *c, unsigned int request_type,
+                         struct answer_list *list, struct pvperf_err *err)
+{
+    struct pvp_call request = {.answer = take_item, .out = list};
+    int rc = call(c, &request, request_type, NULL, 0, err);
+
+    if (rc < 0)
+        free(list->items);
+    return rc < 0 ? rc : 0;
 }
 
 int pvperf_client_domains(struct pvperf_client *c, struct pvperf_domain **list,
                           size_t *nr, struct pvperf_err *err)
 {
-    struct domain_list domains = {NULL, 0, 0};
-    struct pvp_call request = {.answer = take_domain, .out = &domains};
-    int rc = call(c, &request, PVPERF_MSG_DOMAINS, NULL, 0, err);
+    struct answer_list domains = {.type = PVPERF_MSG_DOMAIN,
+                                  .size = sizeof(**list),
+                                  .name_at = offsetof(struct pvperf_domain, name)};
+    int rc = call_for_list(c, PVPERF_MSG_DOMAINS, &domains, err);
 
-    if (rc < 0) {
-        free(domains.list);
+    if (rc < 0)
         return rc;
-    }
-    *list = domains.list;
+    *list = (void *)domains.items;
     *nr = domains.nr;
     return 0;
 }
@@ -409,41 +418,19 @@ int pvperf_client_finish(struct pvperf_client *c, int timeout_ms, struct pvperf_
     return pvperf_client_detach(c, err);
 }
 
-static int take_count(struct pvperf_client *c, unsigned int type, const void *body,
-                      size_t len)
-{
-    struct count_list *out = c->call->out;
-    struct pvperf_client_count *entry, *more;
-
-    if (type != PVPERF_MSG_COUNT || len < sizeof(*entry) || out->nr >= COUNTS_MAX)
-        return -EPROTO;
-    if (out->nr == out->room) {
-        out->room = out->room ? out->room * 2 : 16;
-        more = reallocarray(out->list, out->room, sizeof(*more));
-        if (!more)
-            return -ENOMEM;
-        out->list = more;
-    }
-    entry = &out->list[out->nr++];
-    memcpy(entry, body, sizeof(*entry));
-    pvp_clean_text(entry->name, sizeof(entry->name));
-    return 0;
-}
-
 int pvperf_client_read(struct pvperf_client *c, struct pvperf_client_count **list,
                        size_t *nr, struct pvperf_err *err)
 {
-    struct count_list counts = {NULL, 0, 0};
-    struct pvp_call request = {.answer = take_count, .out = &counts};
+    struct answer_list counts = {.type = PVPERF_MSG_COUNT,
+                                 .size = sizeof(**list),
+                                 .name_at = offsetof(struct pvperf_client_count, name)};
     int rc = need_session(c, err);
 
     if (rc >= 0)
-        rc = call(c, &request, PVPERF_MSG_READ, NULL, 0, err);
-    if (rc < 0) {
-        free(counts.list);
+        rc = call_for_list(c, PVPERF_MSG_READ, &counts, err);
+    if (rc < 0)
         return rc;
-    }
-    *list = counts.list;
+    *list = (void *)counts.items;
     *nr = counts.nr;
     return 0;
 }

@@ -20,8 +20,7 @@ struct pvp_stream_ring {
     bool announced;                 /* since the last resume */
 };
 
-#define DOMAINS_MAX 65536
-#define COUNTS_MAX 65536
+#define ANSWERS_MAX 65536 /* in a list */
 
 /* A request under way. */
 struct pvp_call {

@@ -468,6 +468,48 @@ static void *good_resume(void *arg)
     return arg;
 }
 
+/* The name has no end and a control character; then an answer is cut. */
+static void *bad_counts(void *arg)
+{
+    struct pvperf_client_count count = {.counts = {.domid = 7, .time = 5}};
+    int fd = accept_hello();
+    unsigned int tag;
+
+    memset(count.name, 'x', sizeof(count.name));
+    count.name[1] = '\033';
+    opened(fd, PVPERF_MSG_OPEN);
+    tag = take(fd, PVPERF_MSG_READ);
+    put_frame(fd, PVPERF_MSG_COUNT, tag, &count, sizeof(count));
+    put_frame(fd, PVPERF_MSG_COUNT, tag, &count, sizeof(count));
+    reply(fd, tag, 0, "");
+    tag = take(fd, PVPERF_MSG_READ);
+    put_frame(fd, PVPERF_MSG_COUNT, tag, &count, sizeof(count) - 1);
+    take(fd, 0);
+    close(fd);
+    return arg;
+}
+
+START_TEST(counts_of_a_liar)
+{
+    struct pvperf_client_count *list = NULL;
+    struct pvperf_client *c;
+    size_t nr = 0;
+
+    play(bad_counts);
+    c = open_client();
+    ck_assert_int_eq(pvperf_client_read(c, &list, &nr, &err), 0);
+    ck_assert_uint_eq(nr, 2);
+    ck_assert_uint_eq(list[1].counts.domid, 7);
+    ck_assert_uint_eq(strlen(list[1].name), PVPERF_NAME_LEN - 1);
+    ck_assert_int_eq(list[1].name[1], '?');
+    free(list);
+    list = NULL;
+    ck_assert_int_lt(pvperf_client_read(c, &list, &nr, &err), 0);
+    ck_assert_ptr_null(list);
+    pvperf_client_close(c);
+}
+END_TEST
+
 START_TEST(resume_drops_what_it_has)
 {
     struct pvperf_client *c;
@@ -667,6 +709,7 @@ int main(void)
     tcase_add_test(tc, odd_answers);
     tcase_add_test(tc, refusal_comes_through);
     tcase_add_test(tc, requests_are_checked);
+    tcase_add_test(tc, counts_of_a_liar);
     tcase_add_test(tc, resume_drops_what_it_has);
     tcase_add_test(tc, hostile_frames);
     tcase_add_test(tc, corrupt_bytes);

@@ -59,6 +59,9 @@ turns() {
     done
     need "count more events than there are counters" sh -c \
         "pvperf stat --json -d shares -e $tn_events --duration 2 >$OUT/turns.json"
+    check "and as a table" sh -c "pvperf stat -d shares -e $tn_events --duration 1 >$OUT/stat.txt"
+    check "the table marks estimates" grep -q '~' $OUT/stat.txt
+    sed 's/^/  # /' $OUT/stat.txt
     check "two events that count the same agree" turns_agree
     turns_agree | sed 's/^/  # /'
     need "sample more events than there are counters" record $OUT/turns.data -c 400009 \
