@@ -18,7 +18,7 @@ static int ask_xen(struct pvperf_err *err)
     if (!sys_on_xen())
         return pvperf_err_set(
             err, -ENOSYS,
-            "this machine does not run on Xen; record in dom0 of a host "
+            "this machine does not run on Xen; use dom0 of a host "
             "whose Xen has pvperf");
     if (pvperf_host_open(&host, NULL))
         return 0;

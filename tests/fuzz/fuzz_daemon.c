@@ -139,7 +139,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         int *fd = &peer[data[0] >> 7];
         uint8_t *body;
 
-        f.type = (uint16_t)(1 + (data[0] & 0x7f) % 9);
+        f.type = (uint16_t)(1 + (data[0] & 0x7f) % PVPERF_MSG_REQUESTS);
         f.tag = data[1];
         f.size = (uint32_t)(data[2] | data[3] << 8);
         data += 4;

@@ -109,19 +109,19 @@ held_by_xenoprof() {
     xenoprof "$(domu_id shares)" c0 1000003 >$OUT/xenoprof.txt 2>&1 &
     holder=$!
     tries=100
-    until grep -q running $OUT/xenoprof.txt || [ $tries -eq 0 ]; do
+    until grep -q running $OUT/xenoprof.txt 2>/dev/null || [ $tries -eq 0 ]; do
         tries=$((tries - 1))
         usleep 100000
     done
     check "xenoprof has the counters" grep -q running $OUT/xenoprof.txt
     refuse "pvperf is refused meanwhile" 1 "xenoprof" record $OUT/x.data -e instructions
     pvperf doctor >$OUT/doctor-held.txt
-    check "doctor says who holds the PMU" grep -q "xenoprof" $OUT/doctor-held.txt
+    check "doctor says that xenoprof has them" grep -q "xenoprof" $OUT/doctor-held.txt
     kill $holder
     wait $holder
-    record $OUT/held.data -e instructions -c 1000003 --duration 4 &
+    record $OUT/busy.data -e instructions -c 1000003 --duration 4 &
     holder=$!
-    need "pvperf has the counters" recording $OUT/held.data
+    need "pvperf has the counters" recording $OUT/busy.data
     refuse "xenoprof is refused meanwhile" 1 "busy" \
         xenoprof "$(domu_id shares)" c0 1000003
     wait $holder
