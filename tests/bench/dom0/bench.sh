@@ -94,9 +94,9 @@ xenoprof_run() {
     awk -v period="$1" 'NR > 1 { print "run", period, $1 + $2, 0, $2 }' /tmp/xenoprof.out
 }
 
-# perf's own words: "captured and wrote 1.234 MB FILE (5678 samples)"
+# perf's own words: "Captured and wrote 1.234 MB FILE (5678 samples)"
 perf_words() {
-    sed -n 's/.*captured and wrote \([0-9.]*\) MB .*(\([0-9]*\) samples).*/\2 \1/p' "$1" |
+    sed -n 's/.*aptured and wrote \([0-9.]*\) MB .*(\([0-9]*\) samples).*/\2 \1/p' "$1" |
         awk -v period="$2" '{ print "run", period, $1, int($2 * 1048576), 0 }'
 }
 
