@@ -16,10 +16,9 @@ static int ask_xen(struct pvperf_err *err)
     int rc;
 
     if (!sys_on_xen())
-        return pvperf_err_set(
-            err, -ENOSYS,
-            "this machine does not run on Xen; use dom0 of a host "
-            "whose Xen has pvperf");
+        return pvperf_err_set(err, -ENOSYS,
+                              "this machine does not run on Xen; use dom0 of a host "
+                              "whose Xen has pvperf");
     if (pvperf_host_open(&host, NULL))
         return 0;
     rc = pvperf_host_query(host, &query, err);
