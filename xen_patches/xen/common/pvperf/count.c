@@ -5,6 +5,7 @@
  * The arch code adds to the counts, as producer of the CPU that a vCPU runs
  * on, whenever that changes what it does (see arch/x86/pvperf/pmu.c).
  */
+#include <xen/nospec.h>
 #include <xen/string.h>
 #include <xen/xmalloc.h>
 #include <asm/atomic.h>
@@ -103,8 +104,9 @@ int pvp_counts_read(const struct pvp_session *s, struct pvperf_counts_read *op)
 
     memset(op->entry, 0, sizeof(op->entry));
     op->total = s->nr_counts;
-    for ( op->nr = 0; op->nr < PVPERF_READ_MAX && i < s->nr_counts; op->nr++ )
-        fill(&op->entry[op->nr], s->count[i++], s->nr_events);
+    for ( op->nr = 0; op->nr < PVPERF_READ_MAX && i < s->nr_counts; i++ )
+        fill(&op->entry[op->nr++],
+             s->count[array_index_nospec(i, s->nr_counts)], s->nr_events);
 
     return 0;
 }

@@ -248,9 +248,12 @@ void pvp_throttle_turn(struct pvp_counter *c, const struct pvperf_event *event,
     else
         c->shift += in < PVP_WINDOW_NS / 8 ? 3 : 1;
 
+    while ( event->rate > (PVP_MAX_PERIOD >> c->shift) )
+        c->shift--;
+
     c->window = now;
     c->in_window = 0;
-    c->period = min(event->rate << c->shift, (uint64_t)PVP_MAX_PERIOD);
+    c->period = event->rate << c->shift;
 }
 
 /*

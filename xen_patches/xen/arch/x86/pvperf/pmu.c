@@ -25,7 +25,7 @@
 #define FIRST_PERIOD 10000
 /* Events that have no counter get their turn after so long. */
 #define ROTATE_NS    MILLISECS(5)
-/* An NMI so soon after one of ours may be what is left of it. */
+/* How soon an NMI comes whose overflow another one has found. */
 #define LATE_NMI_NS  MILLISECS(10)
 
 bool __read_mostly pvperf_counting;
@@ -39,6 +39,8 @@ struct pmu_cpu {
     bool deferred_kernel;       /* the guest's mode then */
     bool quiet;                 /* counters stopped for a change */
     bool accounting;            /* a later read will do, NMI */
+    bool late_nmi;              /* one more may come, for an overflow that
+                                   was found together with another */
     s_time_t last_time;         /* of an interrupt or change */
     unsigned long spurious;
     uint8_t event_on[PMU_COUNTERS]; /* which of the holder's */
@@ -271,7 +273,10 @@ static void quiesce(struct pmu_cpu *p)
 
     counters = pmu_ops->overflows() & p->active;
     if ( counters )
+    {
         take_overflows(p, counters, now, new_sample(p, NULL, now));
+        p->late_nmi = true;
+    }
 }
 
 static void resume(const struct pmu_cpu *p)
@@ -533,9 +538,11 @@ static void nmi_overflows(struct pmu_cpu *p, const struct cpu_user_regs *regs,
                           uint64_t counters, uint64_t now)
 {
     struct pvp_sample *sample = new_sample(p, regs, now);
+    bool many = counters & (counters - 1);
     bool chain = guest_mode(regs) && is_pv_vcpu(current) &&
                  wants_guest_chain(counters);
 
+    p->late_nmi = many;
     if ( !chain )
     {
         take_overflows(p, counters, now, sample);
@@ -581,8 +588,9 @@ bool pvperf_pmu_nmi(const struct cpu_user_regs *regs)
     {
         if ( p->active )
             resume(p);
-        if ( now - p->last_time > LATE_NMI_NS )
+        if ( !p->late_nmi || now - p->last_time > LATE_NMI_NS )
             return false;
+        p->late_nmi = false;
         p->spurious++;
     }
 
