@@ -233,9 +233,17 @@ void check_counts(void)
     }
 }
 
+/* Let QEMU's pmu-marks=FILE have a line. */
+static void mark(void)
+{
+    __asm__ volatile ("outb %%al, %%dx" : : "a" (0), "d" (0x5c0) : "memory");
+}
+
 /*
- * Two pairs of marks for pmu-marks=FILE, no counter running: nothing between
- * the first two, 4001 instructions between the others, one of them RDMSR.
+ * Pairs of marks, no counter running; check_marks() of run knows what lies
+ * between the two of each, beside the OUT of one: nothing, 4001 instructions
+ * with one RDMSR, 257 of the user with the interrupt that ends them, three
+ * WRMSR, two APIC writes.
  */
 void make_marks(void)
 {
@@ -243,7 +251,7 @@ void make_marks(void)
 
     pmu_off();
     __asm__ volatile ("outb %%al, %%dx\n\toutb %%al, %%dx"
-                      : : "a" (1), "d" (0x5c0));
+                      : : "a" (0), "d" (0x5c0));
     __asm__ volatile ("mov $0x5c0, %%edx\n\t"
                       "outb %%al, %%dx\n\t"
                       "1: decl %%ecx\n\t"             /* 2 * 1999 */
@@ -252,5 +260,17 @@ void make_marks(void)
                       "rdmsr\n\t"
                       "mov $0x5c0, %%edx\n\t"
                       "outb %%al, %%dx"
-                      : "+c" (count) : "a" (2) : "edx");
+                      : "+c" (count) : "a" (0) : "edx");
+    mark();
+    run_user(user_nops);
+    mark();
+    mark();
+    wrmsr(pmu_select_msr(0), 0);
+    wrmsr(pmu_select_msr(0), 0);
+    wrmsr(pmu_select_msr(0), 0);
+    mark();
+    mark();
+    write_lvtpc(LVT_MASKED);
+    write_lvtpc(LVT_MASKED);
+    mark();
 }
