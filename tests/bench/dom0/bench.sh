@@ -4,7 +4,7 @@
 # dom0.
 #   bench.sh PROFILER ARG...
 # For each ARG a fresh guest does its work between two marks. Lines on standard
-# output: "run ARG SAMPLES BYTES"; the marks are in the file that the emulator
+# output: "run ARG SAMPLES BYTES LOST"; the marks are in the file that the emulator
 # writes, two for each.
 . /rig/lib.sh
 PATH=/payload/bin:$PATH
@@ -45,14 +45,6 @@ work_is_done() {
 end_guest() {
     domu_destroy bench
     rm -f /run/rig/bench.cpio
-}
-
-idle() {
-    guest "./work"
-    mark
-    work_is_done
-    mark
-    echo "run $1 0 0"
 }
 
 pvperf_record() {
@@ -156,7 +148,6 @@ pvperf* | count*)
 esac
 for arg in "$@"; do
     case $profiler in
-    none) idle "$arg" ;;
     pvperf) pvperf_record "-e instructions" "$arg" ;;
     pvperf6) pvperf_record "-e instructions -e rc0 -e cycles -e ref-cycles -e branches -e r13c" "$arg" ;;
     xenoprof) xenoprof_run "$arg" ;;
