@@ -3,7 +3,10 @@
 # One profiler at several periods, or several numbers of sleeps; busybox ash, in
 # dom0.
 #   bench.sh PROFILER ARG...
-# For each ARG a fresh guest does its work between two marks. Lines on standard
+# For each ARG a fresh guest does its work between two marks, and a profiler that
+# samples starts and ends between them, too: a sample outside would be one that cost
+# nothing. Waiting is by fixed sleeps, which are free when instructions make the
+# time; polling would not cost the same each time. Lines on standard
 # output: "run ARG SAMPLES BYTES LOST"; the marks are in the file that the emulator
 # writes, two for each.
 . /rig/lib.sh
@@ -50,19 +53,17 @@ end_guest() {
 pvperf_record() {
     events=$1 period=$2
     guest "./work"
+    mark
     # shellcheck disable=SC2086 # a list
     pvperf record -q -a $events -c "$period" -m 64 -o /tmp/bench.data &
     recorder=$!
-    until pvperf doctor 2>/dev/null | grep -q 'held by pvperf'; do
-        usleep 200000
-        kill -0 $recorder || die "pvperf record ended"
-    done
-    sleep 1
-    mark
+    sleep 5
+    pvperf doctor 2>/dev/null | grep -q 'held by pvperf' ||
+        die "pvperf record has not started within 5 s"
     work_is_done
-    mark
     kill -INT $recorder
     wait $recorder || die "pvperf record failed"
+    mark
     pvperf report --counts -i /tmp/bench.data | awk -v period="$period" \
         -v bytes="$(stat -c %s /tmp/bench.data)" '
         NR > 1 { n += $2; lost += $4 }
@@ -72,17 +73,15 @@ pvperf_record() {
 
 xenoprof_run() {
     guest "./work"
+    mark
     xenoprof "$(domu_id bench)" c0 "$1" >/tmp/xenoprof.out &
     recorder=$!
-    until grep -q running /tmp/xenoprof.out 2>/dev/null; do
-        usleep 200000
-        kill -0 $recorder || die "xenoprof ended"
-    done
-    mark
+    sleep 5
+    grep -q running /tmp/xenoprof.out || die "xenoprof has not started within 5 s"
     work_is_done
-    mark
     kill $recorder
     wait $recorder || die "xenoprof failed"
+    mark
     awk -v period="$1" 'NR > 1 { print "run", period, $1 + $2, 0, $2 }' /tmp/xenoprof.out
 }
 
@@ -105,14 +104,14 @@ vpmu_all() {
     [ "$(cat /sys/hypervisor/pmu/pmu_mode)" = all ] || echo all >/sys/hypervisor/pmu/pmu_mode ||
         die "vPMU has no mode all"
     guest "./work"
+    mark
     perf record -a -e instructions -c "$1" -o /tmp/x >/tmp/perf.out 2>&1 &
     recorder=$!
-    sleep 3
-    mark
+    sleep 5
     work_is_done
-    mark
     kill -INT $recorder
     wait $recorder
+    mark
     perf_words /tmp/perf.out "$1"
     rm -f /tmp/x
 }
