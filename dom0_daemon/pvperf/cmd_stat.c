@@ -326,10 +326,16 @@ static size_t make_rows(const struct stat *s, const struct pvperf_client_count *
     return nr_rows;
 }
 
+/* Did the event have a counter all the time, but for changes of turn? */
+static bool is_whole(const struct pvperf_vcpu_counts *c, unsigned int e)
+{
+    return c->counted[e] + c->time / 1000 >= c->time;
+}
+
 /* What would have been counted, had the event had a counter all the time. */
 static double scaled(const struct pvperf_vcpu_counts *c, unsigned int e)
 {
-    if (!c->counted[e] || c->counted[e] >= c->time)
+    if (!c->counted[e] || is_whole(c, e))
         return (double)c->count[e];
     return (double)c->count[e] * (double)c->time / (double)c->counted[e];
 }
@@ -339,7 +345,7 @@ static void print_line(const struct stat *s, const struct row *row, unsigned int
 {
     const struct pvperf_vcpu_counts *c = &row->sum;
     char count[32], label[PVPERF_NAME_LEN + 16], share[16] = "";
-    bool whole = c->counted[e] >= c->time;
+    bool whole = is_whole(c, e);
 
     if (s->per_vcpu)
         snprintf(label, sizeof(label), "%s/%u", row->name, c->vcpu);
