@@ -37,6 +37,8 @@ guest() {
     # shellcheck disable=SC2086 # a list
     domu_create bench mem=400 paused -- /run/bench/init.sh /payload/bin/work $2 ||
         die "no guest"
+    # Xen clears the memory of the last guest when it has nothing else to do.
+    sleep 5
 }
 
 work_is_done() {
