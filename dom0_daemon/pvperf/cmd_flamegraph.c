@@ -94,11 +94,27 @@ static int write_file(const struct pvperf_profile *p, const char *path,
     return rc;
 }
 
+/* Samples that pass the filter. */
+static uint64_t count_drawn(const struct pvperf_profile *p, const struct view *v)
+{
+    struct pvperf_profile_row *rows;
+    uint64_t samples = 0;
+    size_t nr, i;
+
+    if (pvperf_profile_query(p, PVPERF_BY_DOMAIN, PVPERF_SORT_NAME, &v->filter, &rows,
+                             &nr))
+        return 0;
+    for (i = 0; i < nr; i++)
+        samples += rows[i].samples;
+    free(rows);
+    return samples;
+}
+
 static int draw(struct view *v, const char *output,
                 struct pvperf_flamegraph_options *graph)
 {
-    struct pvperf_profile_totals totals;
     struct pvperf_profile *p;
+    uint64_t samples;
     char count[32];
     int rc = 0;
 
@@ -112,15 +128,15 @@ static int draw(struct view *v, const char *output,
     if (!p)
         return EXIT_FAILURE;
     graph->filter = v->filter;
-    pvperf_profile_get_totals(p, &totals);
-    if (!totals.samples)
-        rc = ui_error("%s holds no samples; nothing to draw", v->input);
+    samples = count_drawn(p, v);
+    if (!samples)
+        rc = ui_error("no sample of %s passes the filter; nothing to draw", v->input);
     else if (!strcmp(output, "-"))
         rc = pvperf_flamegraph_folded(p, stdout, graph) ? EXIT_FAILURE : 0;
     else
         rc = write_file(p, output, graph);
     if (!rc && strcmp(output, "-")) {
-        text_count(totals.samples, count, sizeof(count));
+        text_count(samples, count, sizeof(count));
         ui_note("%s samples drawn to %s", count, output);
     }
     pvperf_profile_free(p);

@@ -120,13 +120,56 @@ static int resolve_event(struct view *v)
 
 /* ---- symbols ---- */
 
+/* Does an option give another file in the place of this one? */
+static bool is_replaced(const struct view *v, const struct pvperf_capture_object *co)
+{
+    return co->kind == PVPERF_OBJECT_XEN      ? v->xen_syms != NULL
+           : co->kind == PVPERF_OBJECT_KERNEL ? v->nr_kernels > 0
+                                              : v->nr_programs > 0;
+}
+
 static void warn(void *arg, const char *line)
 {
-    const struct view *v = arg;
+    struct view *v = arg;
+    size_t i;
 
     /* What is replaced by an option need not be there. */
-    if (!v->nr_kernels && !v->xen_syms)
-        ui_note("%s", line);
+    for (i = 0; i < pvperf_capture_nr_objects(v->reader); i++) {
+        const struct pvperf_capture_object *co = pvperf_capture_get_object(v->reader, i);
+
+        if (is_replaced(v, co) && strstr(line, co->path))
+            return;
+    }
+    ui_note("%s; --symfs, --xen-syms, --kernel and --program say where to look", line);
+}
+
+static bool same_build(const struct pvperf_capture_object *co,
+                       const struct pvperf_object_info *info)
+{
+    return !co->build_id_len || !info->build_id_len ||
+           (co->build_id_len == info->build_id_len &&
+            !memcmp(co->build_id, info->build_id, co->build_id_len));
+}
+
+/* The operator may know better, but should know. */
+static void check_build(const struct view *v, struct pvperf_object *o, uint16_t domid,
+                        const char *path)
+{
+    const struct pvperf_object_info *info = pvperf_object_get_info(o);
+    size_t i;
+
+    for (i = 0; i < pvperf_capture_nr_objects(v->reader); i++) {
+        const struct pvperf_capture_object *co = pvperf_capture_get_object(v->reader, i);
+
+        if (co->kind == info->kind && info->kind != PVPERF_OBJECT_PROGRAM &&
+            (co->domid == domid || co->kind == PVPERF_OBJECT_XEN) &&
+            !same_build(co, info)) {
+            ui_note(
+                "%s is of another build than what was recorded; its names may be wrong",
+                path);
+            return;
+        }
+    }
 }
 
 static int add_given(struct view *v, const struct parse_file *file, bool program)
@@ -143,6 +186,7 @@ static int add_given(struct view *v, const struct parse_file *file, bool program
                  : objects_load_kernel_file(file->path, &o, &err);
     if (rc)
         return ui_error("%s", err.text);
+    check_build(v, o, domid, file->path);
     rc = pvperf_symbols_add(v->symbols, domid, bias, 0, o);
     pvperf_object_put(o);
     return rc ? ui_error("cannot use %s: %s", file->path, strerror(-rc)) : 0;
@@ -156,17 +200,10 @@ static int add_given_xen(struct view *v)
 
     if (rc)
         return ui_error("%s", err.text);
+    check_build(v, o, PVPERF_DOMID_IDLE, v->xen_syms);
     rc = pvperf_symbols_add(v->symbols, PVPERF_DOMID_IDLE, 0, 0, o);
     pvperf_object_put(o);
     return rc ? ui_error("cannot use %s: %s", v->xen_syms, strerror(-rc)) : 0;
-}
-
-static bool same_build(const struct pvperf_capture_object *co,
-                       const struct pvperf_object_info *info)
-{
-    return !co->build_id_len || !info->build_id_len ||
-           (co->build_id_len == info->build_id_len &&
-            !memcmp(co->build_id, info->build_id, co->build_id_len));
 }
 
 /* One object of the capture, from below --symfs. */

@@ -69,6 +69,21 @@ static int set_group(const char *path, const char *group)
     return 0;
 }
 
+/* The socket of a pvperfd that was killed may go; nothing else may. */
+static int make_way(const char *path)
+{
+    struct stat st;
+
+    if (lstat(path, &st) < 0)
+        return 0;
+    if (!S_ISSOCK(st.st_mode)) {
+        log_error("%s is there and is no socket: remove it, or use --socket", path);
+        return -EEXIST;
+    }
+    unlink(path);
+    return 0;
+}
+
 static int bind_socket(int fd, const char *path)
 {
     struct sockaddr_un addr = {.sun_family = AF_UNIX};
@@ -76,7 +91,6 @@ static int bind_socket(int fd, const char *path)
     int rc;
 
     memcpy(addr.sun_path, path, strlen(path));
-    unlink(path);
     mask = umask(0117);
     rc = bind(fd, (const struct sockaddr *)&addr, sizeof(addr)) < 0 ? -errno : 0;
     umask(mask);
@@ -100,6 +114,11 @@ int listen_open(const char *path, const char *group)
     if (rc == -EADDRINUSE) {
         log_error("another pvperfd has %s: stop it, or use --socket", path);
         return rc;
+    }
+    if (!rc) {
+        rc = make_way(path);
+        if (rc)
+            return rc;
     }
     if (!rc)
         fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

@@ -53,7 +53,7 @@ struct pvp_file_attr {
  * event_types.offset gives (its size is 0, so perf ignores it).
  */
 #define PVP_HEAD_MAGIC "PVPERFC1"
-#define PVP_HEAD_VERSION 1
+#define PVP_HEAD_VERSION 2
 
 struct pvp_head_event {
     struct pvperf_event event;

@@ -66,6 +66,10 @@ static void copy_text(char *to, size_t to_size, const char *from, size_t from_si
         len = to_size - 1;
     memset(to, 0, to_size);
     memcpy(to, from, len);
+    /* It will be printed: no escape sequences. */
+    for (; len; len--)
+        if ((unsigned char)to[len - 1] < 0x20 || to[len - 1] == 0x7f)
+            to[len - 1] = '?';
 }
 
 static int parse_head(struct pvperf_capture_reader *r, const struct pvp_head *h,
@@ -77,7 +81,7 @@ static int parse_head(struct pvperf_capture_reader *r, const struct pvp_head *h,
     if (h->version != PVP_HEAD_VERSION)
         return pvperf_err_set(err, -EPROTO,
                               "%s is a capture of format %u, this pvperf "
-                              "reads format %u; use a newer pvperf",
+                              "reads format %u; use the pvperf that made it",
                               r->name, h->version, PVP_HEAD_VERSION);
     if (h->size != sizeof(*h) || !h->nr_events || h->nr_events > PVPERF_MAX_EVENTS ||
         h->max_stack > PVPERF_MAX_STACK)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# rig: --pmu --icount 1 --smp 1 --cpu EPYC,-smap,-smep,-monitor
+# rig: --pmu --icount 1 --smp 1 --cpu EPYC,-smap,-smep,-monitor,-xsave
 # AMD's six counters of the core extension, emulated.
 . ./lib-pmu.sh
 
