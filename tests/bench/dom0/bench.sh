@@ -1,7 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# One profiler at several periods, or several numbers of sleeps; busybox ash, in
-# dom0.
+# One profiler at several periods; busybox ash, in dom0.
 #   bench.sh PROFILER ARG...
 # For each ARG a fresh guest does its work between two marks, and a profiler that
 # samples starts and ends between them, too: a sample outside would be one that cost
@@ -118,31 +117,8 @@ vpmu_all() {
     rm -f /tmp/x
 }
 
-# sleeps COUNTERS N: N sleeps in the guest while so many events are counted.
-sleeps() {
-    guest "./work $2"
-    recorder=0
-    if [ -n "$1" ]; then
-        pvperf stat -a -e "$1" >/tmp/stat.out &
-        recorder=$!
-        until pvperf doctor 2>/dev/null | grep -q 'held by pvperf'; do
-            usleep 200000
-            kill -0 $recorder || die "pvperf stat ended"
-        done
-        sleep 1
-    fi
-    mark
-    work_is_done
-    mark
-    if [ $recorder != 0 ]; then
-        kill -INT $recorder
-        wait $recorder || die "pvperf stat failed"
-    fi
-    echo "run $2 0 0 0"
-}
-
 case $profiler in
-pvperf* | count*)
+pvperf*)
     pvperfd >$OUT/pvperfd.log 2>&1 &
     sleep 1
     ;;
@@ -154,9 +130,6 @@ for arg in "$@"; do
     xenoprof) xenoprof_run "$arg" ;;
     vpmu-self) vpmu_self "$arg" ;;
     vpmu-all) vpmu_all "$arg" ;;
-    switch) sleeps '' "$arg" ;;
-    count4) sleeps instructions,cycles,branches,branch-misses "$arg" ;;
-    count4-split) sleeps instructions:u,instructions:k,branches:u,branches:k "$arg" ;;
     *) die "no profiler $profiler" ;;
     esac
     end_guest
